@@ -1,0 +1,68 @@
+"""Plain JSON values: told apart and copied, however deep.
+
+Spec: atif 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agentsession.atif.lax import is_finite
+
+
+def is_object(value: object) -> bool:
+    """Whether a value stands for a JSON object."""
+    return isinstance(value, Mapping)
+
+
+def is_list(value: object) -> bool:
+    """Whether a value stands for a JSON list."""
+    return isinstance(value, list | tuple)
+
+
+def copied(value: Any) -> Any:
+    """A copy that shares no list or object with the original, as dicts and lists.
+
+    Works on any nesting; scalars are shared.
+    """
+    holder: list[Any] = [value]
+    pending: list[tuple[Any, Any]] = [(holder, 0)]
+    while pending:
+        container, key = pending.pop()
+        original = container[key]
+        if isinstance(original, Mapping):
+            fresh: Any = dict(original)
+            pending.extend((fresh, name) for name, inner in fresh.items() if _holds(inner))
+        elif isinstance(original, list | tuple):
+            fresh = list(original)
+            pending.extend((fresh, at) for at, inner in enumerate(fresh) if _holds(inner))
+        else:
+            continue
+        container[key] = fresh
+    return holder[0]
+
+
+def _holds(value: object) -> bool:
+    return isinstance(value, Mapping | list | tuple)
+
+
+def scalars(value: object) -> Iterator[object]:
+    """Every scalar inside a value, in no particular order."""
+    pending = [value]
+    while pending:
+        inner = pending.pop()
+        if isinstance(inner, Mapping):
+            pending.extend(inner.values())
+        elif isinstance(inner, list | tuple):
+            pending.extend(inner)
+        else:
+            yield inner
+
+
+def odd_number(value: object) -> int | float | None:
+    """The first number found inside a value that no double holds, or ``None``."""
+    for scalar in scalars(value):
+        if isinstance(scalar, int | float) and not is_finite(scalar):
+            return scalar
+    return None

@@ -1,0 +1,501 @@
+"""Entries: the lines of a session after its header, one class per type.
+
+An entry is an immutable value over its JSON text. One built in Python has neither id nor
+time until a session takes it; the session then holds a sealed copy with its line.
+
+Spec: format 3 and 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, ClassVar, Self
+
+from agentsession import payload, text
+from agentsession.errors import InvalidEntry
+from agentsession.header import timestamp
+from agentsession.kinds import (
+    BOOLEAN,
+    INTEGER,
+    ITEM,
+    ITEMS,
+    OBJECT,
+    OBJECT_MAP,
+    OBJECTS,
+    STRING,
+    STRINGS,
+    record,
+    records,
+)
+from agentsession.members import (
+    Member,
+    Record,
+    Version,
+    Written,
+    join_members,
+)
+from agentsession.parts import (
+    InstructionsPart,
+    OmittedPart,
+    Reference,
+    Trigger,
+    Unknown,
+)
+from agentsession.settings import Settings
+from agentsession.timestamp import Timestamp
+
+Time = Timestamp | datetime | str | None
+
+ENVELOPE = ("type", "id", "parent", "parents", "ts")
+
+LEAF_LABEL = "leaf"
+"""The reserved label that makes a leaf durable (format 8.4)."""
+
+
+class Entry(Record):
+    """One entry. Use the class of its type; this one is what they share.
+
+    Attributes:
+        type: the entry type.
+        id: the id; empty before a session took the entry.
+        parent: the parent's id; ``None`` for a root, and, before a session took the entry,
+            for "below the current leaf".
+
+    Spec: format 3.
+    """
+
+    __slots__ = ("_line", "_ts", "id", "parent", "type")
+
+    TYPE: ClassVar[str] = ""
+    SINCE: ClassVar[Version] = (0, 1)
+    CONTEXT: ClassVar[bool] = False
+    """Whether an entry of the type contributes an item to a context."""
+
+    type: str
+    id: str
+    parent: str | None
+    _ts: str
+    _line: bytes | None
+
+    parents = Member(records(Reference), (), since=(0, 4))
+    normalised = Member(OBJECTS, (), since=(0, 5))
+    legacy_id = Member(STRING, "", since=(0, 5))
+
+    def _init(
+        self,
+        members: Mapping[str, Any],
+        id: str,  # noqa: A002
+        parent: str | None,
+        ts: Time,
+        unknown: Unknown,
+    ) -> None:
+        for name in ENVELOPE:
+            if unknown and name in unknown:
+                raise InvalidEntry(f"{name} belongs to the envelope", type=self.TYPE, member=name)
+        if not isinstance(id, str) or not isinstance(parent, (str, type(None))):
+            raise InvalidEntry("id and parent must be strings", type=self.TYPE, member="id")
+        self.type = self.TYPE
+        self.id = id
+        self.parent = parent or None
+        self._ts = timestamp(ts, "ts") or ""
+        self._line = None
+        try:
+            self._build(members, unknown)
+        except InvalidEntry as error:
+            raise InvalidEntry(
+                f"{self.TYPE} entry: {error}", type=self.TYPE, member=error.member
+            ) from error
+
+    @classmethod
+    def from_line(
+        cls,
+        line: bytes,
+        entry_type: str,
+        id: str,
+        parent: str | None,
+        ts: str,
+    ) -> Self:
+        """Return the entry of a line whose envelope was read; the rest is decoded on demand."""
+        entry = cls.__new__(cls)
+        entry.type = entry_type
+        entry.id = id
+        entry.parent = parent
+        entry._ts = ts
+        entry._line = line
+        entry._texts = None
+        entry._values = None
+        return entry
+
+    def _load(self) -> dict[str, bytes]:
+        members = text.split_members(self._line or b"{}")
+        return {name: value for name, value in members.items() if name not in _UNPARTED}
+
+    @property
+    def ts(self) -> Timestamp | None:
+        """When the entry was written; ``None`` before a session took it."""
+        return Timestamp.parse(self._ts) if self._ts else None
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether the entry has its place: an id, a time and a line."""
+        return self._line is not None
+
+    @property
+    def line(self) -> bytes:
+        """The entry's line without a line end; for a read one the very bytes that were read."""
+        return self._line if self._line is not None else self._encoded_line()
+
+    def _encoded_line(self) -> bytes:
+        envelope = {
+            "type": text.encode(self.type),
+            "id": text.encode(self.id),
+            "parent": text.encode(self.parent),
+            "ts": text.encode(self._ts),
+        }
+        return join_members({**envelope, **self._loaded()})
+
+    def sealed(self, id: str, parent: str | None, ts: str) -> Self:  # noqa: A002
+        """Return the entry with its place in a session and its line encoded.
+
+        The session calls this on append; ``ts`` is a time as the format writes it.
+        """
+        entry = self.from_line(b"", self.type, id, parent, ts)
+        entry._texts = dict(self._loaded())
+        entry._line = entry._encoded_line()
+        return entry
+
+    def moved(self, *, parent: str | None = None, id: str = "") -> Self:  # noqa: A002
+        """Return a copy that is not part of any session, with another parent and id."""
+        entry = self.from_line(b"", self.type, id, parent, self._ts)
+        entry._texts = dict(self._loaded())
+        entry._line = None
+        return entry
+
+    @property
+    def json_text(self) -> bytes:
+        """The entry as JSON text."""
+        return self.line
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole line as new plain Python values."""
+        value = text.parse(self.line)
+        return value if isinstance(value, dict) else {}
+
+    def contribution(self) -> Any:
+        """Return the item the entry adds to a context, or ``None`` (context 1)."""
+        return None
+
+    def check(self) -> str:
+        """Return what forbids this entry in any file, or an empty string.
+
+        Covers what the member types alone do not say; applied on append and on read.
+        """
+        return ""
+
+    def check_append(self) -> str:
+        """Return what forbids appending this entry, beside :meth:`check`, or an empty string."""
+        return ""
+
+
+_UNPARTED = frozenset({"type", "id", "parent", "ts"})
+
+
+class ItemEntry(Entry):
+    """One Open Responses item.
+
+    Args:
+        item: a mapping, JSON text, an :class:`~agentsession.Item` or an SDK model.
+        response: the ``response_id`` of the model call that produced it.
+        visible: ``False`` for an item in context that renderers should hide.
+        source: where an input came from (0.3).
+        queued_from: the queued entry this item was accepted as (0.3).
+
+    Spec: format 4.1.
+    """
+
+    __slots__ = ()
+    TYPE = "item"
+    CONTEXT = True
+    item = Member(ITEM, required=True, written=Written.ALWAYS)
+    response = Member(STRING, "")
+    visible = Member(BOOLEAN, written=Written.GIVEN)
+    source = Member(record(Trigger), written=Written.GIVEN, since=(0, 3))
+    queued_from = Member(STRING, "", since=(0, 3))
+
+    def __init__(
+        self,
+        item: object,
+        *,
+        response: str = "",
+        visible: bool | None = None,
+        source: Trigger | None = None,
+        queued_from: str = "",
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+        unknown: Unknown = None,
+    ) -> None:
+        members = {
+            "item": item,
+            "response": response,
+            "visible": visible,
+            "source": source,
+            "queued_from": queued_from,
+        }
+        self._init(members, id, parent, ts, unknown)
+
+    @property
+    def is_visible(self) -> bool:
+        """Whether renderers should show the item."""
+        return self.visible is not False
+
+    def contribution(self) -> Any:
+        """Return the item."""
+        return self.item
+
+
+class ResponseEntry(Entry):
+    """The envelope of one model call.
+
+    Args:
+        response_id: the provider's id; may be empty.
+        status: the provider's status; may be empty.
+        usage, incomplete, error: payload objects, or ``None``.
+        request_hash: the hash of the request as sent; empty when not recorded.
+        latency_ms: milliseconds; 0 when not recorded.
+        attempts: calls the response took (0.7).
+
+    Spec: format 4.2.
+    """
+
+    __slots__ = ()
+    TYPE = "response"
+    response_id = Member(STRING, "", written=Written.ALWAYS)
+    model = Member(STRING, "")
+    status = Member(STRING, "", written=Written.ALWAYS)
+    usage = Member(OBJECT, written=Written.GIVEN)
+    incomplete = Member(OBJECT, written=Written.GIVEN)
+    error = Member(OBJECT, written=Written.GIVEN)
+    request_hash = Member(STRING, "")
+    latency_ms = Member(INTEGER, 0)
+    attempts = Member(INTEGER, 0, since=(0, 7))
+
+    def __init__(
+        self,
+        response_id: str = "",
+        *,
+        model: str = "",
+        status: str = "",
+        usage: object = None,
+        incomplete: object = None,
+        error: object = None,
+        request_hash: str = "",
+        latency_ms: int = 0,
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+        unknown: Unknown = None,
+    ) -> None:
+        members = {
+            "response_id": response_id,
+            "model": model,
+            "status": status,
+            "usage": usage,
+            "incomplete": incomplete,
+            "error": error,
+            "request_hash": request_hash,
+            "latency_ms": latency_ms,
+        }
+        self._init(members, id, parent, ts, unknown)
+
+
+class ConfigEntry(Entry):
+    """A change to the request settings.
+
+    Args:
+        model: the new model; empty leaves it.
+        instructions: the new instructions; ``""`` clears them, ``None`` leaves them.
+        reasoning, text: objects that replace the whole setting; ``{}`` clears it.
+        instructions_parts, instructions_omitted: see format 4.3.1 and 4.3.2 (0.3).
+        tools_added: tools to add or replace. tools_removed: names of tools to remove.
+        extra: other request members; ``None`` as a value deletes that member.
+        replace: whether all earlier settings are thrown away first.
+
+    Spec: format 4.3, context 2.
+    """
+
+    __slots__ = ()
+    TYPE = "config"
+    model = Member(STRING, "")
+    instructions: Member[str | None] = Member(STRING, written=Written.GIVEN)  # type: ignore[arg-type]
+    reasoning = Member(OBJECT, written=Written.GIVEN)
+    text = Member(OBJECT, written=Written.GIVEN)
+    instructions_parts = Member(records(InstructionsPart), (), since=(0, 3))
+    instructions_omitted = Member(records(OmittedPart), (), since=(0, 3))
+    tools_added = Member(OBJECTS, ())
+    tools_removed = Member(STRINGS, ())
+    extra = Member(OBJECT_MAP, {})
+    replace = Member(BOOLEAN, default=False)
+    omit = Member(OBJECT, since=(0, 11))
+
+    def __init__(
+        self,
+        *,
+        model: str = "",
+        instructions: str | None = None,
+        reasoning: object = None,
+        text: object = None,
+        instructions_parts: Sequence[InstructionsPart] = (),
+        instructions_omitted: Sequence[OmittedPart] = (),
+        tools_added: Sequence[object] = (),
+        tools_removed: Sequence[str] = (),
+        extra: Mapping[str, Any] | None = None,
+        replace: bool = False,
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+        unknown: Unknown = None,
+    ) -> None:
+        members = {
+            "model": model,
+            "instructions": instructions,
+            "reasoning": reasoning,
+            "text": text,
+            "instructions_parts": instructions_parts,
+            "instructions_omitted": instructions_omitted,
+            "tools_added": tools_added,
+            "tools_removed": tools_removed,
+            "extra": extra,
+            "replace": replace,
+        }
+        self._init(members, id, parent, ts, unknown)
+
+    def with_extra(self, name: str, value: object) -> ConfigEntry:
+        """Return a copy whose ``extra`` sets a request member; ``None`` deletes it on replay."""
+        return self._with_extra({**self._extra_texts(), name: payload.encoded_value(value)})
+
+    def without_extra(self, name: str) -> ConfigEntry:
+        """Return a copy that deletes a request member on replay (writes ``null``)."""
+        return self._with_extra({**self._extra_texts(), name: b"null"})
+
+    def _extra_texts(self) -> dict[str, bytes]:
+        return text.split_members(self.text_of("extra") or b"{}")
+
+    def _with_extra(self, texts: dict[str, bytes]) -> ConfigEntry:
+        entry = self.moved(parent=self.parent, id=self.id)
+        ordered = dict(sorted(texts.items(), key=lambda pair: pair[0].encode("utf-8", "replace")))
+        entry._texts = {**entry._loaded(), "extra": join_members(ordered)}
+        entry._texts = {
+            **{wire: entry._texts[wire] for wire in self.MEMBERS if wire in entry._texts},
+            **entry._texts,
+        }
+        return entry
+
+    def check_append(self) -> str:
+        """Return the rule of format 4.3.1 the entry breaks, or an empty string."""
+        parts = self.instructions_parts
+        ids = [part.id for part in parts]
+        if not all(ids):
+            return "every instructions part needs an id"
+        if len(set(ids)) != len(ids):
+            return "an instructions part id is named twice"
+        by_hash = [part.id for part in parts if part.hash and not part.text]
+        if parts and not by_hash and self.instructions is not None:
+            joined = "\n\n".join(part.text for part in parts)
+            if joined != self.instructions:
+                return "instructions differ from the texts of instructions_parts joined"
+        if self.replace and by_hash and self.instructions is None:
+            return f"replace with part {by_hash[0]} named by hash needs instructions beside it"
+        if not all(part.id for part in self.instructions_omitted):
+            return "every omitted part needs an id"
+        return ""
+
+
+class CompactionEntry(Entry):
+    """A summary that stands for the context before ``first_kept``.
+
+    Args:
+        first_kept: the earliest entry on the path that stays.
+        summary: the item that stands for what came before.
+        pinned: items kept verbatim from before ``first_kept`` (0.3).
+        config: the full settings at this point.
+        tokens_before: tokens of the context before; 0 when not recorded.
+        usage: usage of the summarising call, or ``None``.
+
+    Spec: format 4.4.
+    """
+
+    __slots__ = ()
+    TYPE = "compaction"
+    CONTEXT = True
+    first_kept = Member(STRING, "", written=Written.ALWAYS)
+    summary = Member(ITEM, required=True, written=Written.ALWAYS)
+    pinned = Member(ITEMS, (), since=(0, 3))
+    config: Member[Settings] = Member(record(Settings), Settings(), written=Written.ALWAYS)  # type: ignore[arg-type]
+    tokens_before = Member(INTEGER, 0)
+    usage = Member(OBJECT, written=Written.GIVEN)
+
+    def __init__(
+        self,
+        first_kept: str,
+        summary: object,
+        *,
+        pinned: Sequence[object] = (),
+        config: Settings | None = None,
+        tokens_before: int = 0,
+        usage: object = None,
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+        unknown: Unknown = None,
+    ) -> None:
+        members = {
+            "first_kept": first_kept,
+            "summary": summary,
+            "pinned": pinned,
+            "config": config if config is not None else Settings(),
+            "tokens_before": tokens_before,
+            "usage": usage,
+        }
+        self._init(members, id, parent, ts, unknown)
+
+    def contribution(self) -> Any:
+        """Return ``None``: a compaction contributes only where it is the last of a path."""
+        return None
+
+
+class BranchSummaryEntry(Entry):
+    """Context carried across a branch switch.
+
+    Args:
+        from_: the leaf that was left.
+        summary: the item that enters the context.
+        usage: usage of the summarising call, or ``None``.
+
+    Spec: format 4.5.
+    """
+
+    __slots__ = ()
+    TYPE = "branch_summary"
+    CONTEXT = True
+    from_ = Member(STRING, "", written=Written.ALWAYS, wire="from")
+    summary = Member(ITEM, required=True, written=Written.ALWAYS)
+    usage = Member(OBJECT, written=Written.GIVEN)
+
+    def __init__(
+        self,
+        from_: str,
+        summary: object,
+        *,
+        usage: object = None,
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+        unknown: Unknown = None,
+    ) -> None:
+        self._init({"from_": from_, "summary": summary, "usage": usage}, id, parent, ts, unknown)
+
+    def contribution(self) -> Any:
+        """Return the summary."""
+        return self.summary

@@ -1,0 +1,506 @@
+"""Records as read from any store: sessions, V1 messages and parts, V2 rows, strays.
+
+A record keeps the text it was read from. One that cannot be read says why in
+``problem`` instead of raising, and :meth:`stray` tells it as a stray.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsession import text
+from agentsession.errors import NotJSON
+from agentsession.importers.opencode import values
+from agentsession.importers.opencode.names import G1, G2, Generation
+from agentsession.importers.opencode.v1 import Message, ModelRef, Part, SessionFile
+from agentsession.importers.opencode.v2 import Message2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from agentsession.importers.opencode.columns import Columns
+
+SESSION: Final = "session"
+MESSAGE: Final = "message"
+PART: Final = "part"
+ROW: Final = "row"
+QUEUE: Final = "queue"
+DIRECTORY: Final = "directory"
+FILE: Final = "file"
+TABLE: Final = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A record that belongs to no session it can be converted with, and why.
+
+    Attributes:
+        unit: the file's path under the data directory, or ``<database>:<table>/<id>``.
+        kind: ``session``, ``message``, ``part``, ``row`` or ``queue``; ``directory``,
+            ``file`` or ``table`` for what is, or holds, no record.
+        why: a sentence saying why it is a stray.
+        session: the session it was read with or names, when there is one.
+        id: the record's id, when it has one.
+        malformed: whether it could not be read at all.
+    """
+
+    unit: str
+    kind: str
+    why: str
+    session: str = ""
+    id: str = ""
+    malformed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Revert:
+    """A staged revert: the message it starts at, and the part in it, when at one.
+
+    Spec: opencode 8.
+    """
+
+    message_id: str
+    part_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """A V2 fork's origin: the session, and the origin's row it was cut at.
+
+    ``type`` is ``before`` or ``through``; both it and ``message_id`` are empty
+    when no boundary was stored. Spec: opencode 5.3.
+    """
+
+    session_id: str
+    type: str = ""
+    message_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project's record. Times are milliseconds since 1970. Spec: opencode 3, 4."""
+
+    unit: str
+    id: str
+    worktree: str = ""
+    vcs: str = ""
+    name: str = ""
+    created: int | None = None
+    record: bytes = field(default=b"{}", repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Session:
+    """One copy of a session's record, from any generation.
+
+    Attributes:
+        generation: which way of storing it was read from.
+        unit: names the record in reports.
+        created, updated: milliseconds since 1970, ``None`` when not recorded.
+        revert: the staged revert as read, ``None`` when none is staged.
+        fork_session_id, fork_boundary: a V2 fork's origin, as read.
+        problem: why the record could not be read; only ``unit``, ``id`` and
+            ``project_id`` are then set.
+    """
+
+    generation: Generation
+    unit: str
+    id: str
+    project_id: str = ""
+    workspace_id: str = ""
+    parent_id: str = ""
+    fork_session_id: str = ""
+    fork_boundary: Any = field(default=None, repr=False)
+    slug: str = ""
+    directory: str = ""
+    path: str = ""
+    title: str = ""
+    version: str = ""
+    agent: str = ""
+    model: ModelRef | None = None
+    revert: Any = field(default=None, repr=False)
+    created: int | None = None
+    updated: int | None = None
+    problem: str = ""
+    source: bytes | Callable[[], bytes] = field(default=b"", repr=False)
+
+    @property
+    def record(self) -> bytes:
+        """The session as read: the file's text, or the row's columns as one JSON object.
+
+        A long record is read again from the store each time it is asked for;
+        it is empty when the store no longer has it.
+        """
+        return self.source if isinstance(self.source, bytes) else self.source()
+
+    def staged_revert(self) -> Revert | None:
+        """Return the staged revert, ``None`` when none is staged. Spec: opencode 8."""
+        message_id = values.metadata_string(self.revert, "messageID")
+        if not message_id:
+            return None
+        return Revert(message_id, values.metadata_string(self.revert, "partID"))
+
+    def fork(self) -> Fork | None:
+        """Return a V2 fork's origin, ``None`` for any other session. Spec: opencode 5.3."""
+        if not self.fork_session_id:
+            return None
+        return Fork(
+            self.fork_session_id,
+            values.metadata_string(self.fork_boundary, "type"),
+            values.metadata_string(self.fork_boundary, "messageID"),
+        )
+
+    def encode(self) -> bytes:
+        """Return the record as compact JSON, the same value as was read; empty when unreadable."""
+        return _encode(self.record, self.problem)
+
+    def stray(self) -> Stray:
+        """Return the session told as a stray."""
+        return _stray(self, SESSION, self.id)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartRecord:
+    """One V1 part as read.
+
+    Attributes:
+        unit: names the record in reports.
+        id, message_id, session_id: from the path or the row's columns.
+        part: the part, ``None`` when it could not be read.
+        raw: its text as read.
+        problem: why it could not be read.
+    """
+
+    unit: str
+    id: str
+    message_id: str
+    session_id: str
+    part: Part | None
+    raw: bytes = field(repr=False)
+    problem: str = ""
+
+    def encode(self) -> bytes:
+        """Return the part as compact JSON, the same value as was read; empty when unreadable."""
+        return _encode(self.raw, self.problem)
+
+    def stray(self, why: str = "") -> Stray:
+        """Return the part told as a stray."""
+        return _stray(self, PART, self.session_id, why)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MessageRecord:
+    """One V1 message as read, with its parts.
+
+    Attributes:
+        unit: names the record in reports.
+        id, session_id: from the path or the row's columns.
+        created: the time OpenCode orders it by, in milliseconds since 1970: the
+            row's, or the file's own; ``None`` when there is none.
+        info: the message, ``None`` when it could not be read.
+        raw: its text as read.
+        parts: its parts, in the order OpenCode reads them.
+        problem: why it could not be read; its parts then belong to no message
+            whose role is known.
+    """
+
+    unit: str
+    id: str
+    session_id: str
+    created: int | None
+    info: Message | None
+    raw: bytes = field(repr=False)
+    parts: tuple[PartRecord, ...] = ()
+    problem: str = ""
+
+    def encode(self) -> bytes:
+        """Return the message as compact JSON, the same value as was read; empty when unreadable."""
+        return _encode(self.raw, self.problem)
+
+    def stray(self, why: str = "") -> Stray:
+        """Return the message told as a stray; its parts are separate records."""
+        return _stray(self, MESSAGE, self.session_id, why)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row2:
+    """One ``session_message`` row as read.
+
+    Attributes:
+        unit: names the record in reports.
+        seq: its place in the session; ``None`` in the releases that had no ``seq``.
+        created, updated: the row's times, in milliseconds since 1970.
+        data: the message, ``None`` when it could not be read.
+        raw: the data's text as read.
+        problem: why it could not be read.
+    """
+
+    unit: str
+    id: str
+    session_id: str
+    type: str
+    seq: int | None
+    created: int | None
+    updated: int | None
+    data: Message2 | None
+    raw: bytes = field(repr=False)
+    problem: str = ""
+
+    def encode(self) -> bytes:
+        """Return the data as compact JSON, the same value as was read; empty when unreadable."""
+        return _encode(self.raw, self.problem)
+
+    def stray(self, why: str = "") -> Stray:
+        """Return the row told as a stray."""
+        return _stray(self, ROW, self.session_id, why)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueueRow:
+    """Input that was accepted and is not yet, or was, put in the history.
+
+    Attributes:
+        table: ``session_pending``, ``session_inbox``, or the preview's ``session_input``.
+        type: what is queued: ``user``, ``synthetic``, ``compaction``, ``move``;
+            ``user`` for ``session_input``, which holds prompts alone.
+        seq: the row's ``admitted_seq`` or ``enqueued_seq``.
+        created: milliseconds since 1970.
+        promoted: ``session_input`` only: the ``seq`` of the row it became, ``None``
+            while it waits; the other tables delete what they deliver.
+        delivery: ``steer`` or ``queue``, empty when not recorded.
+        payload: the queued input itself, ``None`` when it could not be read.
+        record: the whole row as one JSON object.
+        problem: why the input could not be read.
+    """
+
+    unit: str
+    table: str
+    id: str
+    session_id: str
+    type: str
+    seq: int | None
+    created: int | None
+    promoted: int | None
+    delivery: str
+    payload: Message2 | None
+    record: bytes = field(repr=False)
+    problem: str = ""
+
+    def encode(self) -> bytes:
+        """Return the row as compact JSON, the same value as was read."""
+        return _encode(self.record, "")
+
+    def stray(self, why: str = "") -> Stray:
+        """Return the row told as a stray."""
+        return _stray(self, QUEUE, self.session_id, why)
+
+
+def decode_session_file(unit: str, session_id: str, project_id: str, data: bytes) -> Session:
+    """Return the session of a tree's file; never raises.
+
+    The path names the session and its project, as OpenCode's own migration
+    reads it, whatever ids the file holds. Spec: opencode 3.
+    """
+    value, problem = decode_object(data)
+    if value is None:
+        return Session(G1, unit, session_id, project_id, problem=problem, source=data)
+    info = SessionFile(value)
+    return Session(
+        G1,
+        unit,
+        session_id,
+        project_id,
+        workspace_id=info.workspace_id,
+        parent_id=info.parent_id,
+        slug=info.slug,
+        directory=info.directory,
+        path=info.path,
+        title=info.title,
+        version=info.version,
+        agent=info.agent,
+        model=info.model,
+        revert=info.revert,
+        created=values.millis(info.time.created) if info.time else None,
+        updated=values.millis(info.time.updated) if info.time else None,
+        source=data,
+    )
+
+
+def decode_session_row(generation: Generation, unit: str, columns: Columns) -> Session:
+    """Return the session of a ``session`` (G2) or ``session_v2`` (G3) row; never raises.
+
+    Columns are looked up by name; missing ones count as null. Spec: opencode 4, 5.1.
+    """
+    model = columns.decoded("model")
+    session_id = columns.text("id")
+    return Session(
+        generation,
+        unit,
+        session_id,
+        columns.text("project_id"),
+        workspace_id=columns.text("workspace_id"),
+        parent_id=columns.text("parent_id"),
+        fork_session_id=columns.text("fork_session_id"),
+        fork_boundary=columns.decoded("fork_boundary"),
+        slug=columns.text("slug"),
+        directory=columns.text("directory"),
+        path=columns.text("path"),
+        title=columns.text("title"),
+        version=columns.text("version"),
+        agent=columns.text("agent"),
+        model=ModelRef(model) if isinstance(model, dict) else None,
+        revert=columns.decoded("revert"),
+        created=values.millis(columns.value("time_created")),
+        updated=values.millis(columns.value("time_updated")),
+        problem="" if session_id else "the row has no id",
+        source=columns.json(),
+    )
+
+
+def decode_message(
+    unit: str, message_id: str, session_id: str, created: int | None, data: bytes
+) -> MessageRecord:
+    """Return a V1 message without its parts; never raises.
+
+    Without a ``created`` time (a tree has none) it is the message's own.
+    """
+    value, problem = decode_object(data)
+    info = Message(value) if value is not None else None
+    if created is None and info is not None and info.time is not None:
+        created = values.millis(info.time.created)
+    return MessageRecord(unit, message_id, session_id, created, info, data, (), problem)
+
+
+def decode_part(
+    unit: str, part_id: str, message_id: str, session_id: str, data: bytes
+) -> PartRecord:
+    """Return a V1 part; never raises."""
+    value, problem = decode_object(data)
+    part = Part(value) if value is not None else None
+    return PartRecord(unit, part_id, message_id, session_id, part, data, problem)
+
+
+def decode_row2(unit: str, columns: Columns) -> Row2:
+    """Return a ``session_message`` row; never raises. Spec: opencode 5.1."""
+    data = json_bytes(columns.value("data"))
+    value, problem = decode_object(data)
+    return Row2(
+        unit,
+        columns.text("id"),
+        columns.text("session_id"),
+        columns.text("type"),
+        values.integer(columns.value("seq")),
+        values.millis(columns.value("time_created")),
+        values.millis(columns.value("time_updated")),
+        Message2(value) if value is not None else None,
+        data,
+        problem,
+    )
+
+
+def decode_queue_row(unit: str, table: str, columns: Columns) -> QueueRow:
+    """Return a row of a table of queued input; never raises. Spec: opencode 5.1, 5.4."""
+    held = next((c.value for c in columns if c.name in {"data", "payload", "prompt"}), None)
+    value, problem = decode_object(json_bytes(held))
+    seq = columns.value("admitted_seq")
+    return QueueRow(
+        unit,
+        table,
+        columns.text("id"),
+        columns.text("session_id"),
+        columns.text("type") or ("user" if columns.value("prompt") is not None else ""),
+        values.integer(columns.value("enqueued_seq") if seq is None else seq),
+        values.millis(columns.value("time_created")),
+        values.integer(columns.value("promoted_seq")),
+        columns.text("delivery"),
+        Message2(value) if value is not None else None,
+        columns.json(),
+        problem,
+    )
+
+
+def decode_project(unit: str, project_id: str, data: bytes) -> Project | None:
+    """Return the project of a tree's file, ``None`` when it cannot be read."""
+    value, _ = decode_object(data)
+    if value is None:
+        return None
+    return Project(
+        unit,
+        project_id,
+        values.string(value.get("worktree")),
+        values.string(value.get("vcs")),
+        values.string(value.get("name")),
+        values.millis(values.member(value.get("time"), "created")),
+        data,
+    )
+
+
+def decode_object(data: bytes) -> tuple[dict[str, Any] | None, str]:
+    """Return the object a text holds, or ``None`` and the reason there is none."""
+    if not data.strip():
+        return None, "it is empty"
+    if not data.strip(b"\0"):
+        return None, "it holds nothing but NUL bytes"
+    try:
+        value = text.parse(data)
+    except NotJSON as error:
+        return None, f"it is not JSON: {error}"
+    if not isinstance(value, dict):
+        return None, "it is not a JSON object"
+    return value, ""
+
+
+def json_bytes(value: float | str | bytes | None) -> bytes:
+    """Return the JSON text a column holds, whatever type SQLite gave it."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode()
+    return b"" if value is None else str(value).encode()
+
+
+def sort_messages(
+    generation: Generation, messages: Iterable[MessageRecord]
+) -> tuple[MessageRecord, ...]:
+    """Return a session's messages, and the parts of each, as OpenCode orders them.
+
+    G2 orders messages by time and then by id, G1 by id alone; parts are ordered
+    by id. Ids do not ascend where the time in them wraps. Spec: opencode 2.
+    """
+    ordered = [
+        replace(m, parts=tuple(sorted(m.parts, key=lambda p: p.id))) if len(m.parts) > 1 else m
+        for m in messages
+    ]
+    if generation == G2:
+        return tuple(sorted(ordered, key=lambda m: (m.created or 0, m.id)))
+    return tuple(sorted(ordered, key=lambda m: m.id))
+
+
+def strays_of(
+    records: Iterable[Session | MessageRecord | Row2 | QueueRow],
+) -> tuple[Stray, ...]:
+    """Return a stray for each record, and each part of a message, that could not be read."""
+    found: list[Stray] = []
+    for record in records:
+        if record.problem:
+            found.append(record.stray())
+        if isinstance(record, MessageRecord):
+            found += [part.stray() for part in record.parts if part.problem]
+    return tuple(found)
+
+
+
+
+def _encode(raw: bytes, problem: str) -> bytes:
+    return b"" if problem or not raw else text.compact(raw)
+
+
+def _stray(
+    record: Session | MessageRecord | PartRecord | Row2 | QueueRow,
+    kind: str,
+    session: str,
+    why: str = "",
+) -> Stray:
+    why = why or record.problem or "it belongs to no session that can be converted"
+    return Stray(record.unit, kind, why, session, record.id, malformed=bool(record.problem))

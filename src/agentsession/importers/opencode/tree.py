@@ -1,0 +1,265 @@
+"""The ``storage/`` tree of a data directory, one JSON file for each record.
+
+Ids are taken from paths, as OpenCode's own migration does. Spec: opencode 3.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentsession.importers.opencode import files, names
+from agentsession.importers.opencode.records import (
+    DIRECTORY,
+    FILE,
+    MESSAGE,
+    PART,
+    SESSION,
+    MessageRecord,
+    PartRecord,
+    Project,
+    Session,
+    Stray,
+    decode_message,
+    decode_part,
+    decode_project,
+    decode_session_file,
+    sort_messages,
+)
+from agentsession.importers.opencode.store import MessagesRead, RowsRead, SessionsRead
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+# Records longer than this are not kept with their session, but read again.
+_KEEP = 16 * 1024
+# What layouts before the MessageV2 model kept in the place of project ids.
+_OLD_LAYOUT = frozenset({"info", "message", "part"})
+_NO_FILE = "it is not a .json file"
+
+
+class Tree:
+    """The :class:`Store` of a data directory's ``storage/`` tree.
+
+    Nothing is kept between calls: each reads the directory as it then is.
+
+    Args:
+        root: the data directory that holds ``storage/``.
+    """
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = Path(root)
+
+    def __repr__(self) -> str:
+        return f"Tree({os.fspath(self.root)!r})"
+
+    @property
+    def name(self) -> str:
+        """``storage``, the tree's name in reports."""
+        return names.DIR_STORAGE
+
+    @property
+    def legacy(self) -> tuple[Path, ...]:
+        """Directories of the layout before the MessageV2 model, which is not read.
+
+        They are ``project/<dir>/storage/session``, and ``storage/session/info`` and
+        its neighbours. Spec: opencode 1 (G0).
+        """
+        found = [
+            entry.path / names.DIR_STORAGE / names.DIR_SESSION
+            for entry in files.entries(self.root / names.DIR_PROJECT)
+            if os.path.isdir(entry.path / names.DIR_STORAGE / names.DIR_SESSION)  # noqa: PTH112
+        ]
+        found += [
+            e.path for e in self._entries(names.DIR_SESSION) if e.is_dir and e.name in _OLD_LAYOUT
+        ]
+        return tuple(found)
+
+    def sessions(self) -> SessionsRead:
+        """Return the sessions of every project directory, by id.
+
+        Of two records of one session the one updated last counts; the other is
+        a stray.
+        """
+        listing = _Listing(self.root)
+        found: dict[str, Session] = {}
+        for project in listing.directories(self._storage(names.DIR_SESSION), SESSION):
+            if project.name in _OLD_LAYOUT:
+                continue
+            for entry in listing.records(project.path, SESSION):
+                session = self._session(entry, project.name)
+                other = found.get(session.id)
+                if other is not None and _newer(other, session):
+                    session, other = other, session
+                found[session.id] = session
+                if other is not None:
+                    why = f"{session.unit} is a newer record of the same session"
+                    listing.strays.append(replace(other.stray(), why=why))
+        return SessionsRead(tuple(found[i] for i in sorted(found)), tuple(listing.strays))
+
+    def messages(self, session: Session) -> MessagesRead:
+        """Return a session's message files, and each one's part files, by name."""
+        listing = _Listing(self.root, session.id)
+        folder = self._folder(names.DIR_MESSAGE, session.id)
+        messages = [
+            self._message(entry, session.id, listing)
+            for entry in (listing.records(folder, MESSAGE) if folder is not None else ())
+        ]
+        return MessagesRead(sort_messages(names.G1, messages), tuple(listing.strays))
+
+    def rows(self, session: Session) -> RowsRead:
+        """Return nothing: a tree holds no V2 rows."""
+        del session
+        return RowsRead(())
+
+    def orphans(self, sessions: Collection[str]) -> tuple[Stray, ...]:
+        """Return the message files of sessions not in the set, and the parts of no message.
+
+        A part's directory names its message alone, so that the names of all
+        messages of the set's sessions are held while this runs.
+        """
+        listing = _Listing(self.root)
+        kept: set[str] = set()
+        why = "its session has no record"
+        for folder in listing.directories(self._storage(names.DIR_MESSAGE), MESSAGE):
+            if folder.name in sessions:
+                kept.update(e.name[:-5] for e in files.entries(folder.path) if e.is_record)
+                continue
+            listing.all_in(folder, MESSAGE, why, session=folder.name)
+        for folder in listing.directories(self._storage(names.DIR_PART), PART):
+            if folder.name not in kept:
+                listing.all_in(folder, PART, "its message has no record in a session")
+        return tuple(listing.strays)
+
+    def project(self, project_id: str) -> Project | None:
+        """Return the project of ``storage/project/<id>.json``."""
+        path = self._folder(names.DIR_PROJECT, f"{project_id}.json")
+        if path is None:
+            return None
+        data, _ = files.read(path)
+        return decode_project(files.unit(self.root, path), project_id, data)
+
+    def migration_done(self) -> bool:
+        """Return ``False``: a tree is never migrated in place."""
+        return False
+
+    def others(self) -> Mapping[str, int | None]:
+        """Return the other directories of the tree with the number of their files."""
+        known = {names.DIR_SESSION, names.DIR_MESSAGE, names.DIR_PART, names.DIR_PROJECT}
+        return {
+            e.name: files.count(e.path)
+            for e in files.entries(self.root / names.DIR_STORAGE)
+            if e.is_dir and e.name not in known
+        }
+
+    def _storage(self, name: str) -> Path:
+        return self.root / names.DIR_STORAGE / name
+
+    def _entries(self, name: str) -> tuple[files.Entry, ...]:
+        return files.entries(self._storage(name))
+
+    def _folder(self, kind: str, name: str) -> Path | None:
+        """Return a path inside one of the tree's directories, ``None`` for no file name."""
+        return self._storage(kind) / name if files.is_name(name) else None
+
+    def _session(self, entry: files.Entry, project_id: str) -> Session:
+        data, problem = files.read(entry.path)
+        unit = files.unit(self.root, entry.path)
+        session = decode_session_file(unit, entry.name[:-5], project_id, data)
+        if problem:
+            return replace(session, problem=problem)
+        if len(data) > _KEEP:
+            return replace(session, source=_Again(entry.path))
+        return session
+
+    def _message(self, entry: files.Entry, session_id: str, listing: _Listing) -> MessageRecord:
+        data, problem = files.read(entry.path)
+        unit = files.unit(self.root, entry.path)
+        record = decode_message(unit, entry.name[:-5], session_id, None, data)
+        if problem:
+            record = replace(record, problem=problem)
+        folder = self._storage(names.DIR_PART) / record.id
+        parts = tuple(self._part(e, record) for e in listing.records(folder, PART))
+        return replace(record, parts=parts) if parts else record
+
+    def _part(self, entry: files.Entry, message: MessageRecord) -> PartRecord:
+        data, problem = files.read(entry.path)
+        unit = files.unit(self.root, entry.path)
+        part = decode_part(unit, entry.name[:-5], message.id, message.session_id, data)
+        return replace(part, problem=problem) if problem else part
+
+
+class _Again(NamedTuple):
+    """Reads a file anew whenever it is called."""
+
+    path: Path
+
+    def __call__(self) -> bytes:
+        return files.read(self.path)[0]
+
+
+class _Listing:
+    """Walks directories, and collects what in them is no record."""
+
+    def __init__(self, root: Path, session: str = "") -> None:
+        self.strays: list[Stray] = []
+        self._root = root
+        self._session = session
+
+    def directories(self, folder: Path, kind: str) -> tuple[files.Entry, ...]:
+        """Return the directories in a folder; files beside them are strays."""
+        found = self._entries(folder)
+        for entry in found:
+            if not entry.is_dir:
+                why = f"it stands beside the directories that hold {kind} records"
+                self._add(entry.path, FILE, why)
+        return tuple(e for e in found if e.is_dir)
+
+    def records(self, folder: Path, kind: str) -> tuple[files.Entry, ...]:
+        """Return the record files in a folder; whatever else is there is a stray."""
+        found = self._entries(folder)
+        for entry in found:
+            if entry.is_dir:
+                self._add(entry.path, DIRECTORY, f"it stands among {kind} records")
+            elif not entry.is_record:
+                self._add(entry.path, FILE, _NO_FILE)
+        return tuple(e for e in found if e.is_record)
+
+    def all_in(self, folder: files.Entry, kind: str, why: str, session: str = "") -> None:
+        """Make a stray of each record in a folder, and of whatever else is there."""
+        for entry in self.records(folder.path, kind):
+            self._add(entry.path, kind, why, entry.name[:-5], session)
+
+    def _entries(self, folder: Path) -> tuple[files.Entry, ...]:
+        try:
+            found = files.listed(folder)
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            self._add(folder, DIRECTORY, f"it cannot be listed: {files.reason(error)}", bad=True)
+            return ()
+        for entry in found:
+            if not entry.is_utf8:
+                kind = DIRECTORY if entry.is_dir else FILE
+                self._add(entry.path, kind, "its name is not UTF-8, so it can be no id")
+        return tuple(e for e in found if e.is_utf8)
+
+    def _add(
+        self,
+        path: Path,
+        kind: str,
+        why: str,
+        id_: str = "",
+        session: str = "",
+        *,
+        bad: bool = False,
+    ) -> None:
+        unit = files.unit(self._root, path)
+        self.strays.append(Stray(unit, kind, why, session or self._session, id_, malformed=bad))
+
+
+def _newer(one: Session, other: Session) -> bool:
+    """Return whether a session's record counts before another of the same id."""
+    return (not one.problem, one.updated or 0) > (not other.problem, other.updated or 0)

@@ -1,0 +1,542 @@
+"""Record entries: what happened around a conversation. They never reach the model.
+
+Spec: format 4.6 to 4.15 and 3.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentsession import environment, payload, text
+from agentsession.entries import ENVELOPE, Entry, Time
+from agentsession.errors import InvalidEntry, NotGit
+from agentsession.kinds import (
+    ANY,
+    BOOLEAN,
+    ITEM,
+    NUMBER,
+    STRING,
+    STRING_MAP,
+    STRINGS,
+    record,
+)
+from agentsession.members import MISSING, Member, Written
+from agentsession.parts import VCS, FileHashes, Trigger, Unknown, Workspace
+
+
+class RunEntry(Entry):
+    """The start or the end of a run. :meth:`start` and :meth:`end` build one.
+
+    Attributes:
+        run_id: the run.
+        phase: ``start`` or ``end``.
+        source: on a start, ``input`` or ``resume``.
+        reason: on an end, why the run ended.
+        ref: the trigger of a start, the cause of an end; empty when not recorded.
+        pending: on an end, the calls without an output.
+        trigger: where the run came from (0.6).
+
+    Spec: format 4.6.
+    """
+
+    __slots__ = ()
+    TYPE = "run"
+    SINCE = (0, 2)
+    run_id = Member(STRING, "", required=True, written=Written.ALWAYS)
+    phase = Member(STRING, "", written=Written.ALWAYS)
+    source = Member(STRING, "")
+    reason = Member(STRING, "")
+    ref = Member(STRING, "")
+    pending = Member(STRINGS, ())
+    trigger = Member(record(Trigger), written=Written.GIVEN, since=(0, 6))
+
+    def __init__(
+        self,
+        run_id: str,
+        phase: str,
+        *,
+        source: str = "",
+        reason: str = "",
+        ref: str = "",
+        pending: Sequence[str] = (),
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+        unknown: Unknown = None,
+    ) -> None:
+        members = {
+            "run_id": run_id,
+            "phase": phase,
+            "source": source,
+            "reason": reason,
+            "ref": ref,
+            "pending": pending,
+        }
+        self._init(members, id, parent, ts, unknown)
+        if phase == "end" and self._texts is not None and "pending" not in self._texts:
+            known = [wire for wire in self._texts if wire in self.MEMBERS]
+            self._texts = {
+                **{wire: self._texts[wire] for wire in known},
+                "pending": b"[]",
+                **{wire: value for wire, value in self._texts.items() if wire not in known},
+            }
+
+    @classmethod
+    def start(cls, run_id: str, source: str = "input", ref: str = "", **envelope: Any) -> RunEntry:
+        """Return the entry that opens a run."""
+        return cls(run_id, "start", source=source, ref=ref, **envelope)
+
+    @classmethod
+    def end(
+        cls, run_id: str, reason: str, ref: str = "", pending: Sequence[str] = (), **envelope: Any
+    ) -> RunEntry:
+        """Return the entry that closes a run."""
+        return cls(run_id, "end", reason=reason, ref=ref, pending=pending, **envelope)
+
+    @property
+    def is_start(self) -> bool:
+        """Whether the entry opens a run."""
+        return self.phase == "start"
+
+    @property
+    def is_end(self) -> bool:
+        """Whether the entry closes a run."""
+        return self.phase == "end"
+
+    def check(self) -> str:
+        """Return the rule of format 4.6 the entry breaks, or an empty string."""
+        if self.phase not in ("start", "end"):
+            return f'phase must be start or end, not "{self.phase}"'
+        if self.is_start and not self.source:
+            return "a run start needs a source"
+        if self.is_end and not self.reason:
+            return "a run end needs a reason"
+        return ""
+
+
+class DispatchEntry(Entry):
+    """A call was handed to its tool.
+
+    Args:
+        call_id: the call.
+        target: the item entry that holds the call.
+
+    Spec: format 4.7.
+    """
+
+    __slots__ = ()
+    TYPE = "dispatch"
+    SINCE = (0, 2)
+    call_id = Member(STRING, "", required=True, written=Written.ALWAYS)
+    target = Member(STRING, "", required=True, written=Written.ALWAYS)
+    idempotency_key = Member(STRING, "", since=(0, 8))
+
+    def __init__(
+        self,
+        call_id: str,
+        target: str,
+        *,
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+        unknown: Unknown = None,
+    ) -> None:
+        self._init({"call_id": call_id, "target": target}, id, parent, ts, unknown)
+
+
+class DecisionEntry(Entry):
+    """Somebody decided about a call.
+
+    Args:
+        call_id: the call.
+        target: the item entry that holds the call.
+        verdict: ``proceed``, ``reject``, ``hold`` or a later draft's.
+        by: ``human``, ``policy``, ``agent``; empty when not recorded.
+        reason: required for ``reject``.
+        args: the arguments the tool ran with after a rewrite; any JSON value, ``null`` counts.
+
+    Spec: format 4.8.
+    """
+
+    __slots__ = ()
+    TYPE = "decision"
+    SINCE = (0, 2)
+    call_id = Member(STRING, "", required=True, written=Written.ALWAYS)
+    target = Member(STRING, "", required=True, written=Written.ALWAYS)
+    verdict = Member(STRING, "", required=True, written=Written.ALWAYS)
+    by = Member(STRING, "")
+    reason = Member(STRING, "")
+    args = Member(ANY, written=Written.GIVEN)
+
+    def __init__(
+        self,
+        call_id: str,
+        target: str,
+        verdict: str,
+        by: str = "",
+        *,
+        reason: str = "",
+        args: object = MISSING,
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+        unknown: Unknown = None,
+    ) -> None:
+        members = {
+            "call_id": call_id,
+            "target": target,
+            "verdict": verdict,
+            "by": by,
+            "reason": reason,
+            "args": args,
+        }
+        self._init(members, id, parent, ts, unknown)
+
+    @property
+    def args_text(self) -> str | None:
+        """The JSON text of the rewritten arguments, or ``None`` when there are none."""
+        found = self.text_of("args")
+        return None if found is None else found.decode("utf-8", "replace")
+
+    def check(self) -> str:
+        """Return the rule of format 4.8 the entry breaks, or an empty string."""
+        if self.verdict == "reject" and not self.reason:
+            return "a reject needs a reason"
+        return ""
+
+
+class QueuedEntry(Entry):
+    """An input that waits to be taken into the conversation (0.3).
+
+    Args:
+        item: the input's item.
+        mode: ``steer``, ``followup`` or the harness's own word.
+        trigger: where it came from.
+        ref: the harness's own reference.
+
+    Spec: format 4.9.
+    """
+
+    __slots__ = ()
+    TYPE = "queued"
+    SINCE = (0, 3)
+    item = Member(ITEM, required=True, written=Written.ALWAYS)
+    mode = Member(STRING, "", required=True, written=Written.ALWAYS)
+    trigger = Member(record(Trigger), written=Written.GIVEN)
+    ref = Member(STRING, "")
+
+    def __init__(
+        self,
+        item: object,
+        mode: str,
+        *,
+        trigger: Trigger | None = None,
+        ref: str = "",
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+        unknown: Unknown = None,
+    ) -> None:
+        members = {"item": item, "mode": mode, "trigger": trigger, "ref": ref}
+        self._init(members, id, parent, ts, unknown)
+
+
+class LabelEntry(Entry):
+    """A label on an entry; ``None`` takes it off.
+
+    Args:
+        target: the entry labelled.
+        label: the text; ``leaf`` is reserved (format 8.4).
+
+    Spec: format 4.10.
+    """
+
+    __slots__ = ()
+    TYPE = "label"
+    target = Member(STRING, "", written=Written.ALWAYS)
+    label: Member[str | None] = Member(STRING, written=Written.ALWAYS)  # type: ignore[arg-type]
+    synthetic = Member(BOOLEAN, default=False, since=(0, 5))
+
+    def __init__(
+        self,
+        target: str,
+        label: str | None,
+        *,
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+        unknown: Unknown = None,
+    ) -> None:
+        self._init({"target": target, "label": label}, id, parent, ts, unknown)
+
+
+class InfoEntry(Entry):
+    """Facts about the session; ``name`` is the one the format knows.
+
+    Spec: format 4.11.
+    """
+
+    __slots__ = ()
+    TYPE = "info"
+    name = Member(STRING, "")
+
+    def __init__(
+        self,
+        name: str = "",
+        *,
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+        unknown: Unknown = None,
+    ) -> None:
+        self._init({"name": name}, id, parent, ts, unknown)
+
+
+class EnvEntry(Entry):
+    """The environment from here on.
+
+    Args:
+        cwd: the working directory.
+        vcs: version control state.
+        files: hashes of files read and written.
+        tools: tool name to version.
+        workspace: where the tools run (0.2).
+
+    Spec: format 4.12.
+    """
+
+    __slots__ = ()
+    TYPE = "env"
+    cwd = Member(STRING, "")
+    vcs = Member(record(VCS), written=Written.GIVEN)
+    files = Member(record(FileHashes), written=Written.GIVEN)
+    tools = Member(STRING_MAP, {})
+    workspace = Member(record(Workspace), written=Written.GIVEN, since=(0, 2))
+
+    def __init__(
+        self,
+        *,
+        cwd: str = "",
+        vcs: VCS | None = None,
+        files: FileHashes | None = None,
+        tools: Mapping[str, str] | None = None,
+        workspace: Workspace | None = None,
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+        unknown: Unknown = None,
+    ) -> None:
+        members = {
+            "cwd": cwd,
+            "vcs": vcs,
+            "files": files,
+            "tools": tools,
+            "workspace": workspace,
+        }
+        self._init(members, id, parent, ts, unknown)
+
+    def with_git(self, directory: str | Path, *, dirty: bool = False) -> EnvEntry:
+        """Return a copy with the git revision of a directory; unchanged outside a checkout.
+
+        Spec: context 13.3.
+
+        Raises:
+            AgentSessionError: when the checkout has no readable revision.
+        """
+        try:
+            revision = environment.git_revision(directory)
+        except NotGit:
+            return self
+        return self._with("vcs", VCS("git", revision, dirty=dirty).json_text)
+
+    def with_read(self, path: str, digest: str) -> EnvEntry:
+        """Return a copy that records the hash of a file read."""
+        files = self.files
+        read = {**(files.read if files else {}), path: digest}
+        return self._with("files", FileHashes(read, files.written if files else {}).json_text)
+
+    def with_written(self, path: str, digest: str) -> EnvEntry:
+        """Return a copy that records the hash of a file written."""
+        files = self.files
+        written = {**(files.written if files else {}), path: digest}
+        return self._with("files", FileHashes(files.read if files else {}, written).json_text)
+
+    def with_tool(self, name: str, version: str) -> EnvEntry:
+        """Return a copy that records a tool's version."""
+        tools = {**self.tools, name: version}
+        return self._with("tools", STRING_MAP.encode(tools))
+
+    def with_workspace(self, kind: str, ref: str = "") -> EnvEntry:
+        """Return a copy that says where the tools run."""
+        return self._with("workspace", Workspace(kind, ref).json_text)
+
+    def _with(self, wire: str, member_text: bytes) -> EnvEntry:
+        entry = self.moved(parent=self.parent, id=self.id)
+        texts = {**entry._loaded(), wire: member_text}
+        declared = {name: texts[name] for name in self.MEMBERS if name in texts}
+        entry._texts = {**declared, **texts}
+        return entry
+
+
+class OutcomeEntry(Entry):
+    """A judgement: feedback, a test, a score.
+
+    Args:
+        kind: ``feedback``, ``test``, ``task``, ``tool_error``, ``eval`` or ``custom``.
+        target: the entry judged; empty for the session.
+        score: any finite number, or ``None``.
+        pass_: whether it passed, or ``None`` (0.2).
+        label: the name of the scale.
+        details: any JSON value.
+
+    Spec: format 4.13.
+    """
+
+    __slots__ = ()
+    TYPE = "outcome"
+    kind = Member(STRING, "", written=Written.ALWAYS)
+    target = Member(STRING, "")
+    score = Member(NUMBER, written=Written.GIVEN)
+    pass_ = Member(BOOLEAN, written=Written.GIVEN, wire="pass", since=(0, 2))
+    label = Member(STRING, "")
+    details = Member(ANY, written=Written.GIVEN)
+
+    def __init__(
+        self,
+        kind: str,
+        target: str = "",
+        *,
+        score: float | None = None,
+        pass_: bool | None = None,
+        label: str = "",
+        details: object = MISSING,
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+        unknown: Unknown = None,
+    ) -> None:
+        members = {
+            "kind": kind,
+            "target": target,
+            "score": score,
+            "pass_": pass_,
+            "label": label,
+            "details": details,
+        }
+        self._init(members, id, parent, ts, unknown)
+
+
+class LinkEntry(Entry):
+    """A tie to another session.
+
+    Args:
+        rel: ``subsession``, ``fork_of``, ``continued_in`` or the harness's own word.
+        session: the other session's id.
+        call_id: the call that spawned a subsession.
+
+    Spec: format 4.14.
+    """
+
+    __slots__ = ()
+    TYPE = "link"
+    rel = Member(STRING, "", written=Written.ALWAYS)
+    session = Member(STRING, "", written=Written.ALWAYS)
+    call_id = Member(STRING, "")
+    target = Member(STRING, "", since=(0, 11))
+
+    def __init__(
+        self,
+        rel: str,
+        session: str,
+        call_id: str = "",
+        *,
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+        unknown: Unknown = None,
+    ) -> None:
+        members = {"rel": rel, "session": session, "call_id": call_id}
+        self._init(members, id, parent, ts, unknown)
+
+    @classmethod
+    def subsession(cls, session: str, call_id: str, **envelope: Any) -> LinkEntry:
+        """Return the link to the session a call spawns, written before its dispatch."""
+        return cls("subsession", session, call_id, **envelope)
+
+
+class CustomEntry(Entry):
+    """Anything a harness wants to keep, under its own name space.
+
+    Args:
+        ns: the name space.
+        data: any JSON value; ``None`` writes ``null``.
+
+    Spec: format 4.15.
+    """
+
+    __slots__ = ()
+    TYPE = "custom"
+    ns = Member(STRING, "", written=Written.ALWAYS)
+    data = Member(ANY, written=Written.GIVEN)
+    call_id = Member(STRING, "", since=(0, 6))
+
+    def __init__(
+        self,
+        ns: str,
+        data: object = MISSING,
+        *,
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+        unknown: Unknown = None,
+    ) -> None:
+        self._init({"ns": ns, "data": data}, id, parent, ts, unknown)
+
+
+class UnknownEntry(Entry):
+    """An entry of a type this release does not define, kept as it is.
+
+    Args:
+        raw: its members as a mapping or JSON text; envelope members in it are replaced.
+        type: its type; taken from ``raw`` when not given.
+
+    Spec: format 3.5.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        raw: object,
+        *,
+        type: str = "",  # noqa: A002
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+    ) -> None:
+        members = text.split_members(payload.encoded_object(raw, "an extension entry"))
+        found = text.parse(members["type"]) if "type" in members else ""
+        entry_type = type or (found if isinstance(found, str) else "")
+        if not entry_type:
+            raise InvalidEntry("an extension entry needs a type")
+        if not members:
+            raise InvalidEntry("an extension entry needs members", type=entry_type)
+        self._init({}, id, parent, ts, None)
+        self.type = entry_type
+        names = sorted(members, key=lambda name: name.encode("utf-8", "surrogatepass"))
+        self._texts = {name: members[name] for name in names if name not in _PLACED}
+
+    @property
+    def raw(self) -> bytes:
+        """The whole line as JSON text."""
+        return self.line
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The members beside the envelope, decoded."""
+        return {name: text.parse(value) for name, value in self._loaded().items()}
+
+
+_PLACED = frozenset(ENVELOPE) - {"parents"}
