@@ -6,6 +6,7 @@ than each baseline in the same run, as min / median / max over the rounds.
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 import statistics
@@ -19,15 +20,17 @@ from agentsession.canonical import canonical_json, canonical_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Both an emoji and a fullwidth comma: the combination that needs a look at the names.
-TEXT = 'read file parse the line \n\t"name": value, returns é für 文件\uff0c完成 😀 src/main.py'
-WORD_LIST = TEXT.split(" ")
+ASCII = 'read file parse the line \n\t"name": value, returns None for src/main.py'
+# Both an emoji and a fullwidth comma: text whose names need a look before they count as sorted.
+MIXED = ASCII + " é für 文件\uff0c完成 😀 \x1b[0m"
+VOCABULARIES = (ASCII.split(" "), MIXED.split(" "))
 
 
 def words(rng: random.Random, length: int) -> str:
+    vocabulary = rng.choice(VOCABULARIES)
     parts: list[str] = []
     while sum(map(len, parts)) + len(parts) < length:
-        parts.extend(rng.choices(WORD_LIST, k=20))
+        parts.extend(rng.choices(vocabulary, k=20))
     return " ".join(parts)[:length]
 
 
@@ -56,6 +59,10 @@ def item(rng: random.Random, number: int) -> dict[str, Any]:
             "arguments": json.dumps({"path": "src/main.py", "limit": rng.randrange(999)}),
             "status": "completed",
         }
+    if number % 100 == 99:
+        image = "data:image/png;base64," + base64.b64encode(rng.randbytes(30_000)).decode()
+        part = {"type": "input_image", "image_url": image, "detail": "auto"}
+        return {"type": "function_call_output", "call_id": call_id, "output": [part]}
     return {
         "type": "function_call_output",
         "call_id": call_id,

@@ -165,9 +165,18 @@ class Entry(Record):
         entry._line = entry._encoded_line()
         return entry
 
-    def moved(self, *, parent: str | None = None, id: str = "") -> Self:  # noqa: A002
-        """Return a copy that is not part of any session, with another parent and id."""
-        entry = self.from_line(b"", self.type, id, parent, self._ts)
+    def moved(
+        self,
+        *,
+        parent: str | None = None,
+        id: str = "",  # noqa: A002
+        ts: Time = None,
+    ) -> Self:
+        """Return a copy that belongs to no session, with another parent, id and time.
+
+        Without ``ts`` the copy keeps the entry's time.
+        """
+        entry = self.from_line(b"", self.type, id, parent or None, timestamp(ts, "ts") or self._ts)
         entry._texts = dict(self._loaded())
         entry._line = None
         return entry

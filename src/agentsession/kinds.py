@@ -17,7 +17,8 @@ from agentsession.members import Kind, Record, join_members
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
 
-_INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]*)\Z")
+# Python prints integers of up to 4,300 digits; a longer one is no count of anything.
+_INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]{0,4200})\Z")
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
 
 
@@ -99,9 +100,7 @@ BOOLEAN: Kind[bool | None] = Kind(
     lambda member_text: member_text == b"true",
     _typed(bool),
 )
-INTEGER: Kind[int] = Kind(
-    "a whole number", lambda t: bool(_INTEGER.match(t)), lambda t: int(text.parse(t)), _typed(int)
-)
+INTEGER: Kind[int] = Kind("a whole number", lambda t: bool(_INTEGER.match(t)), int, _typed(int))
 NUMBER: Kind[float | None] = Kind("a number", _is_finite_number, float, _typed((int, float)))
 STRINGS: Kind[tuple[str, ...]] = Kind(
     "a list of strings", _elements(_starts(b'"')), _decode_strings, _encode_strings

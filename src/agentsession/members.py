@@ -14,7 +14,7 @@ import enum
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
-from agentsession import text
+from agentsession import payload, text
 from agentsession.errors import InvalidEntry
 
 T = TypeVar("T")
@@ -223,7 +223,7 @@ class Record:
                 raise InvalidEntry(
                     f"{wire} is given both as a member and as an unknown one", member=wire
                 )
-            texts[wire] = text.encode((unknown or {})[wire])
+            texts[wire] = payload.encoded_value((unknown or {})[wire])
         self._texts = texts
         self._values = None
 

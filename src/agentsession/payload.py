@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from agentsession import text
 from agentsession.errors import InvalidEntry, NotJSON
 
@@ -18,6 +20,9 @@ _SCALARS = (str, int, float, bool, type(None))
 
 def plain(value: object) -> Any:
     """Return ``value`` as plain Python JSON values, SDK objects at any depth included.
+
+    JSON text given as ``bytes``, and values of this package that hold their text, come back
+    as raw text, so that their spelling survives.
 
     An object with ``to_dict`` (the ``openai`` models) is asked for it in JSON mode,
     one with ``model_dump`` for the members that were set, so that members never sent
@@ -30,6 +35,10 @@ def plain(value: object) -> Any:
     """
     if isinstance(value, _SCALARS):
         return value
+    if isinstance(value, (bytes, bytearray)) or isinstance(
+        getattr(value, "json_text", None), bytes
+    ):
+        return msgspec.Raw(encoded(value))
     if isinstance(value, Mapping):
         if all(isinstance(member, _SCALARS) for member in value.values()):
             return dict(value)

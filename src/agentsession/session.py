@@ -12,8 +12,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from agentsession import calls, context, runs, verification, versions
+from agentsession import calls as call_functions
+from agentsession import context as context_functions
+from agentsession import runs as run_functions
+from agentsession import verification, versions
+from agentsession.calls import Call
 from agentsession.codec import check_appendable
+from agentsession.context import Context
 from agentsession.entries import (
     LEAF_LABEL,
     BranchSummaryEntry,
@@ -39,6 +44,7 @@ from agentsession.record_entries import (
     LinkEntry,
     RunEntry,
 )
+from agentsession.runs import Run
 from agentsession.timestamp import Timestamp
 
 _NOTED = (LabelEntry, InfoEntry, LinkEntry)
@@ -440,24 +446,24 @@ class Session:
 
     # What the model was sent.
 
-    def context(self) -> context.Context:
+    def context(self) -> Context:
         """Return the context at the leaf; empty without one (context 1).
 
         Raises:
             NoContext: when it cannot be built.
         """
-        return context.build_context(self.path())
+        return context_functions.build_context(self.path())
 
-    def context_at(self, entry_id: str) -> context.Context:
+    def context_at(self, entry_id: str) -> Context:
         """Return the context at an entry; the empty context for ``""``.
 
         Raises:
             NoEntry: when the id is unknown.
             NoContext: when it cannot be built.
         """
-        return context.build_context(self.path(entry_id) if entry_id else [])
+        return context_functions.build_context(self.path(entry_id) if entry_id else [])
 
-    def request_context(self, response_entry_id: str) -> context.Context:
+    def request_context(self, response_entry_id: str) -> Context:
         """Return the context of the request a response answered (context 3).
 
         Raises:
@@ -465,7 +471,7 @@ class Session:
             InvalidEntry: when it names no response.
             NoContext: when the context cannot be built.
         """
-        return context.request_context(self.path(response_entry_id))
+        return context_functions.request_context(self.path(response_entry_id))
 
     def verify(self, response_entry_id: str) -> verification.Form:
         """Return the form in which a recorded request hash matches (context 6, decision A8).
@@ -484,15 +490,15 @@ class Session:
 
     # What happened around it.
 
-    def calls(self, leaf: str | None = None) -> list[calls.Call]:
+    def calls(self, leaf: str | None = None) -> list[Call]:
         """Return the function calls on the path to a leaf (context 8).
 
         Raises:
             NoEntry: when the id is unknown, or there is no leaf.
         """
-        return calls.calls(self._path_to(leaf))
+        return call_functions.calls(self._path_to(leaf))
 
-    def pending_calls(self, leaf: str | None = None) -> list[calls.Call]:
+    def pending_calls(self, leaf: str | None = None) -> list[Call]:
         """Return the calls on the path to a leaf that have no output.
 
         Raises:
@@ -500,21 +506,21 @@ class Session:
         """
         return [call for call in self.calls(leaf) if call.pending]
 
-    def runs(self, leaf: str | None = None) -> list[runs.Run]:
+    def runs(self, leaf: str | None = None) -> list[Run]:
         """Return the runs on the path to a leaf (context 9).
 
         Raises:
             NoEntry: when the id is unknown, or there is no leaf.
         """
-        return runs.runs(self._path_to(leaf))
+        return run_functions.runs(self._path_to(leaf))
 
-    def open_run(self, leaf: str | None = None) -> runs.Run | None:
+    def open_run(self, leaf: str | None = None) -> Run | None:
         """Return the run that is open at a leaf, or ``None``.
 
         Raises:
             NoEntry: when the id is unknown, or there is no leaf.
         """
-        return runs.open_run(self._path_to(leaf))
+        return run_functions.open_run(self._path_to(leaf))
 
     def end_run(self, reason: str, ref: str = "") -> RunEntry:
         """Return the entry that ends the run open at the leaf. It is not appended.
@@ -523,7 +529,7 @@ class Session:
             NoEntry: when there is no leaf.
             InvalidEntry: when no run is open.
         """
-        return runs.end_run(self._path_to(None), reason, ref)
+        return run_functions.end_run(self._path_to(None), reason, ref)
 
     def verify_records(self, leaf: str | None = None) -> tuple[str, ...]:
         """Check the record entries on the path to a leaf; return notes that are no errors.
@@ -534,7 +540,7 @@ class Session:
             NoEntry: when the id is unknown, or there is no leaf.
             ReasonMismatch, CallRejected, RecordMissing: the first problem found.
         """
-        return runs.verify_records(self._path_to(leaf), self.header)
+        return run_functions.verify_records(self._path_to(leaf), self.header)
 
     def _path_to(self, leaf: str | None) -> list[Entry]:
         return self.path(self._leaf_or_raise() if leaf is None else leaf)
@@ -548,7 +554,7 @@ class Session:
             NoEntry: when there is no leaf, or ``first_kept`` is not on its path.
             InvalidEntry: without a summary. NoContext: when the context cannot be built.
         """
-        return context.compact(self._path_to(None), first_kept, summary)
+        return context_functions.compact(self._path_to(None), first_kept, summary)
 
     def compact_from(self, index: int, summary: object) -> CompactionEntry:
         """Return a compaction at the leaf that keeps the context's items from an index on.
@@ -557,7 +563,7 @@ class Session:
             InvalidEntry: when the index names no item, or one that cannot be kept.
             NoEntry, NoContext: as :meth:`compact`.
         """
-        return context.compact_from(self._path_to(None), index, summary)
+        return context_functions.compact_from(self._path_to(None), index, summary)
 
     def compact_keeping(self, kept: int, summary: object) -> CompactionEntry:
         """Return a compaction at the leaf that keeps the context's last items.
@@ -566,7 +572,7 @@ class Session:
             InvalidEntry: when there are not that many.
             NoEntry, NoContext: as :meth:`compact`.
         """
-        return context.compact_keeping(self._path_to(None), kept, summary)
+        return context_functions.compact_keeping(self._path_to(None), kept, summary)
 
     def summarize_branch(self, from_: str, summary: object) -> BranchSummaryEntry:
         """Return the summary of an abandoned branch; move the leaf first (context 11).

@@ -278,7 +278,7 @@ def _number(value: float) -> str:
     if isinstance(value, int):
         return integer_text(value)
     if not math.isfinite(value):
-        raise ValueError(f"the number {value}, which JSON does not have")
+        raise ValueError(f"a number that JSON does not have ({value})")
     return "-0" if value == 0 and math.copysign(1, value) < 0 else double_text(value)
 
 

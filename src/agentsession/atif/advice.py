@@ -5,14 +5,12 @@ Spec: atif 4, what is not checked though asked for, and where validators differ.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from agentsession.atif import lax
 from agentsession.atif.problems import Path, Problem, problem, shown
 from agentsession.atif.vocabulary import AUDIO_TYPES, VERSIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _COUNTS: Final = ("prompt_tokens", "completion_tokens", "cached_tokens")
 _PARTS_SINCE: Final = {"text": 6, "image": 6, "audio": 8}

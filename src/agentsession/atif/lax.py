@@ -98,14 +98,12 @@ def is_time(text: str) -> bool:
 
     Spec: atif 3, the left column.
     """
-    if _HOUR_24.match(text):
-        return False
     try:
         # Every Z counts, not only a last one: "ZZ" is no offset.
-        datetime.fromisoformat(text.replace("Z", "+00:00"))  # noqa: FURB162
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))  # noqa: FURB162
     except ValueError:
         return False
-    return True
+    return moment.hour != 0 or not _HOUR_24.match(text)
 
 
 def is_portable_time(text: str) -> bool:

@@ -5,7 +5,7 @@ Spec: atif 1 and 5.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping  # noqa: TC003 (dataclass types stay readable)
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Final
 

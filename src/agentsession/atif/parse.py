@@ -29,7 +29,7 @@ from agentsession.atif.shape import (
     Text,
     TextOrNumber,
 )
-from agentsession.atif.values import copied, is_list, is_object
+from agentsession.atif.values import copied
 from agentsession.atif.vocabulary import VERSION_PREFIX
 from agentsession.errors import NotJSON, UnsupportedFormat
 
@@ -93,9 +93,8 @@ def _document(root: object, own: Callable[[Any], Any]) -> Trajectory:
     pending: list[tuple[object, Path, list[int]]] = [(root, None, [])]
     while pending:
         value, path, siblings = pending.pop()
-        if not is_object(value):
+        if not isinstance(value, Mapping):
             raise _wrong(path, "an object", value)
-        assert isinstance(value, Mapping)
         _check_version(value, path)
         children: list[int] = []
         siblings.append(len(found))
@@ -103,7 +102,7 @@ def _document(root: object, own: Callable[[Any], Any]) -> Trajectory:
         embedded = value.get(_EMBEDDED)
         if embedded is not None:
             here = (path, _EMBEDDED)
-            if not is_list(embedded):
+            if not isinstance(embedded, list | tuple):
                 raise _wrong(here, "a list", embedded)
             pending.extend(
                 (child, (here, at), children) for at, child in reversed([*enumerate(embedded)])
@@ -163,13 +162,13 @@ def _members(
 
 def _read(kind: Kind, value: Any, path: Path, own: Callable[[Any], Any]) -> Any:
     match kind:
-        case Object(shape) if is_object(value):
+        case Object(shape) if isinstance(value, Mapping):
             return TYPES[shape](**_members(shape, value, path, own))
-        case Listed(of) if is_list(value):
+        case Listed(of) if isinstance(value, list | tuple):
             return tuple(_read(of, inner, (path, at), own) for at, inner in enumerate(value))
-        case Open() if is_object(value):
+        case Open() if isinstance(value, Mapping):
             return own(value)
-        case Content() if is_list(value):
+        case Content() if isinstance(value, list | tuple):
             return _read(Listed(Object("part")), value, path, own)
         case Text() | Moment() | Choice() | Content() | TextOrNumber() if isinstance(value, str):
             return value

@@ -5,19 +5,20 @@ Spec: atif 4.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from itertools import islice
+from typing import Any, Final
 
 from agentsession.errors import AgentSessionError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Path = tuple["Path", str | int] | None
 """A place in a document: the path of the container and the step into it; ``None`` is the root."""
 
 _SHOWN: Final = 80
 _NAMES_SHOWN: Final = 5
+_VALUE_KEPT: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,8 @@ class Problem:
         path: JSON path of the value at fault, such as ``$.steps[2].message``.
         rule: stable code of the rule, such as ``step-number``.
         message: one sentence saying what was found and what is expected.
-        value: the value at fault when it is a scalar, a short description of a list or
-            object, ``None`` for a missing one.
+        value: the value at fault when it is a scalar (strings cut at 200 characters), a short
+            description of a list, object or number JSON lacks, ``None`` for a missing value.
     """
 
     path: str
@@ -89,24 +90,34 @@ def shown(value: object) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, str):
-        cut = value if len(value) <= _SHOWN else value[: _SHOWN - 1] + "…"
-        # repr keeps controls and lone surrogates printable.
-        quoted = "".join(c if c.isprintable() else repr(c)[1:-1] for c in cut)
-        return '"' + quoted.replace('"', '\\"') + '"'
+        return '"' + _printable(value).replace('"', '\\"') + '"'
     if isinstance(value, int):
         return str(value) if abs(value) < 10**_SHOWN else "a very large integer"
     if isinstance(value, float):
         return repr(value)
-    return str(_bare(value))
-
-
-def _bare(value: object) -> str | int | float | bool | None:
-    if value is None or isinstance(value, str | int | float):
-        return value
     if isinstance(value, list | tuple):
         return f"a list of {len(value)}"
-    if isinstance(value, dict):
-        names = ", ".join(str(name)[:_SHOWN] for name in list(value)[:_NAMES_SHOWN])
+    if isinstance(value, Mapping):
+        names = ", ".join(_printable(str(name)) for name in islice(value, _NAMES_SHOWN))
         more = ", …" if len(value) > _NAMES_SHOWN else ""
         return f"an object of {len(value)} ({names}{more})" if value else "an empty object"
     return f"a Python {type(value).__name__}"
+
+
+def _printable(text: str) -> str:
+    """The beginning of a text, controls and lone surrogates escaped."""
+    cut = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in cut)
+
+
+def _bare(value: object) -> str | int | float | bool | None:
+    """The value itself where it is a small scalar that JSON has, else what is shown of it."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return value if len(value) <= _VALUE_KEPT else value[: _VALUE_KEPT - 1] + "…"
+    if isinstance(value, int) and abs(value) < 10**_SHOWN:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    return shown(value)

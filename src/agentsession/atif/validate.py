@@ -26,7 +26,7 @@ from agentsession.atif.shape import (
     Text,
     TextOrNumber,
 )
-from agentsession.atif.values import is_list, is_object, odd_number
+from agentsession.atif.values import odd_number
 from agentsession.atif.vocabulary import AUDIO_TYPES, MAX_EMBEDDING, audio_type
 
 _PARTS: Final = Listed(Object("part"))
@@ -37,7 +37,7 @@ _MODELLED: Final = ("metrics", "reasoning_content")
 def validate(
     document: Trajectory | Mapping[str, Any] | object, *, strict: bool = False
 ) -> tuple[Problem, ...]:
-    """Every problem of a document, in document order; none when it is valid.
+    """Every problem of a document, parents before embedded ones; none when it is valid.
 
     The verdict is that of Harbor's models, which read some values laxly (``"1"`` for an integer,
     ``1`` for a boolean, an alias for an audio type). With ``strict``, what the reference
@@ -105,22 +105,19 @@ class _Check:
 
     def trajectory(self, value: object, path: Path) -> list[object]:
         """Check one document but for its embedded ones, which are returned."""
-        if not is_object(value):
+        if not isinstance(value, Mapping):
             self.expected(path, "an object", value)
             return []
-        assert isinstance(value, Mapping)
         self.members("trajectory", value, path)
         if self.strict and "schema_version" not in value:
             message = "schema_version is missing; name the version the document is written in"
             self.report((path, "schema_version"), "required", message)
         steps = value.get("steps")
-        if is_list(steps):
-            assert isinstance(steps, list | tuple)
+        if isinstance(steps, list | tuple):
             self.numbering(steps, (path, "steps"))
         embedded = value.get("subagent_trajectories")
-        if not is_list(embedded):
+        if not isinstance(embedded, list | tuple):
             return []
-        assert isinstance(embedded, list | tuple)
         self.embedded_ids(embedded, (path, "subagent_trajectories"))
         return list(embedded)
 
@@ -162,9 +159,8 @@ class _Check:
     def numbering(self, steps: list[object] | tuple[object, ...], path: Path) -> None:
         """Steps count 1, 2, 3 … in list order."""
         for at, step in enumerate(steps):
-            if not is_object(step):
+            if not isinstance(step, Mapping):
                 continue
-            assert isinstance(step, Mapping)
             number = lax.integer(step.get("step_id"))
             if number is not None and number >= 1 and number != at + 1:
                 found = f"expected {at + 1}, the position of the step, found {shown(number)}"

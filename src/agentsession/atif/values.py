@@ -1,4 +1,4 @@
-"""Plain JSON values: told apart and copied, however deep.
+"""Plain JSON values: copied and searched, however deep.
 
 Spec: atif 5.
 """
@@ -9,16 +9,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentsession.atif.lax import is_finite
-
-
-def is_object(value: object) -> bool:
-    """Whether a value stands for a JSON object."""
-    return isinstance(value, Mapping)
-
-
-def is_list(value: object) -> bool:
-    """Whether a value stands for a JSON list."""
-    return isinstance(value, list | tuple)
 
 
 def copied(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from agentsession import text
 from agentsession.errors import NotJSON
@@ -45,7 +45,7 @@ class Columns(tuple[Column, ...]):
 
     __slots__ = ()
 
-    def __new__(cls, columns: Iterable[Column] = ()) -> Columns:
+    def __new__(cls, columns: Iterable[Column] = ()) -> Self:
         """Return a row of the columns given."""
         return super().__new__(cls, columns)
 

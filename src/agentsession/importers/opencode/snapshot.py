@@ -36,6 +36,12 @@ _CHUNK: Final = 1 << 20
 _TICK: Final = 20_000_000
 
 
+class Text(bytes):
+    """A text column's bytes as stored, UTF-8 or not; a blob is plain ``bytes``."""
+
+    __slots__ = ()
+
+
 class _State(NamedTuple):
     """What tells that a file was rewritten: its identity, size and time."""
 
@@ -54,9 +60,8 @@ class _Source(NamedTuple):
 
     def held(self, later: _Source) -> bool:
         """Return whether a copy made between this moment and a later one is whole."""
-        if self.wal_size and later.wal_size:
-            same_log = self.wal_header == later.wal_header
-            return same_log and len(self.wal_header) == _WAL_HEADER
+        if len(self.wal_header) == _WAL_HEADER:
+            return self.wal_header == later.wal_header
         return self == later
 
 
@@ -64,7 +69,7 @@ class Snapshot:
     """A connection to one state of a database.
 
     Attributes:
-        connection: reads text as bytes; temporary tables may be made on it.
+        connection: reads text as :class:`Text`; temporary tables may be made on it.
         torn: whether the database was rewritten so often that no whole copy
             could be had.
     """
@@ -99,6 +104,8 @@ def open_snapshot(path: Path, *, scratch: Path | None = None, copy: bool = False
         OSError: the database cannot be read, or not be copied.
         sqlite3.Error: SQLite cannot open it.
     """
+    # SQLite keeps side files beside the file a link leads to.
+    path = Path(os.path.realpath(path))
     source = _source(path)
     if not copy and not source.wal_size and source.journal is None:
         state = _settled(path)
@@ -185,7 +192,8 @@ def _merge(copy: Path) -> None:
 def _connect(path: Path) -> sqlite3.Connection:
     name = quote(os.fsencode(path.absolute()))
     connection = sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True)
-    connection.text_factory = bytes
+    connection.text_factory = Text
+    connection.isolation_level = None
     # Goes on where a file is shorter than its header says, or a table's own
     # definition is damaged; the connection cannot write in any case.
     connection.execute("PRAGMA writable_schema = ON")

@@ -7,10 +7,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from agentsession.importers.opencode import files, names
+from agentsession.importers.opencode.decode import (
+    decode_message,
+    decode_part,
+    decode_project,
+    decode_session_file,
+)
 from agentsession.importers.opencode.records import (
     DIRECTORY,
     FILE,
@@ -22,10 +29,6 @@ from agentsession.importers.opencode.records import (
     Project,
     Session,
     Stray,
-    decode_message,
-    decode_part,
-    decode_project,
-    decode_session_file,
     sort_messages,
 )
 from agentsession.importers.opencode.store import MessagesRead, RowsRead, SessionsRead
@@ -70,7 +73,7 @@ class Tree:
         found = [
             entry.path / names.DIR_STORAGE / names.DIR_SESSION
             for entry in files.entries(self.root / names.DIR_PROJECT)
-            if os.path.isdir(entry.path / names.DIR_STORAGE / names.DIR_SESSION)  # noqa: PTH112
+            if os.path.isdir(entry.path / names.DIR_STORAGE / names.DIR_SESSION)
         ]
         found += [
             e.path for e in self._entries(names.DIR_SESSION) if e.is_dir and e.name in _OLD_LAYOUT
@@ -154,6 +157,16 @@ class Tree:
             if e.is_dir and e.name not in known
         }
 
+    def units(self) -> int:
+        """Return the number of session, message and part files."""
+        return sum(
+            entry.is_record
+            for kind in (names.DIR_SESSION, names.DIR_MESSAGE, names.DIR_PART)
+            for folder in self._entries(kind)
+            if folder.is_dir
+            for entry in files.entries(folder.path)
+        )
+
     def _storage(self, name: str) -> Path:
         return self.root / names.DIR_STORAGE / name
 
@@ -171,7 +184,7 @@ class Tree:
         if problem:
             return replace(session, problem=problem)
         if len(data) > _KEEP:
-            return replace(session, source=_Again(entry.path))
+            return replace(session, source=partial(_again, entry.path))
         return session
 
     def _message(self, entry: files.Entry, session_id: str, listing: _Listing) -> MessageRecord:
@@ -191,13 +204,8 @@ class Tree:
         return replace(part, problem=problem) if problem else part
 
 
-class _Again(NamedTuple):
-    """Reads a file anew whenever it is called."""
-
-    path: Path
-
-    def __call__(self) -> bytes:
-        return files.read(self.path)[0]
+def _again(path: Path) -> bytes:
+    return files.read(path)[0]
 
 
 class _Listing:

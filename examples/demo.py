@@ -1,0 +1,122 @@
+"""What ``make demo`` runs: a tour over recorded sessions, and a recording of your own.
+
+Every command is printed as you would type it. No network is used: the agent talks to a
+scripted endpoint on this machine. What is recorded goes to a temporary directory.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import scripted_server
+
+HERE = Path(__file__).resolve().parent
+PROMPT = "Wait for the build, then tell me."
+
+
+class Failed(Exception):
+    """A step that did not go as it should."""
+
+
+def title(text: str) -> None:
+    """Print a heading."""
+    print(f"\n== {text}", flush=True)
+
+
+def shown(*command: str | Path) -> None:
+    """Print a command."""
+    print(f"$ {shlex.join(map(str, command))}", flush=True)
+
+
+def agentsession(*arguments: str | Path) -> None:
+    """Run the command of this package."""
+    shown("agentsession", *arguments)
+    run([sys.executable, "-m", "agentsession", *map(str, arguments)])
+
+
+def run(command: list[str], *, expected: int = 0) -> None:
+    """Run a program and check its exit code."""
+    code = subprocess.run(command, check=False).returncode
+    if code != expected:
+        raise Failed(f"{shlex.join(command)} ended with {code}, not with {expected}")
+
+
+def tour(sessions: Path) -> None:
+    """List, verify and show recorded sessions."""
+    title("sessions that the example agent recorded")
+    agentsession("list", sessions)
+    title("is what they hold what the model was sent? every request is rebuilt and hashed")
+    files = sorted(sessions.glob("*/*.jsonl"))
+    if not files:
+        raise Failed(f"{sessions} holds no sessions")
+    for file in files:
+        agentsession("verify", file)
+    title("one of them: what happened, and what the model would be sent next")
+    agentsession("show", files[0])
+
+
+def recording(work: Path) -> None:
+    """Record a session, kill the agent while a tool runs, and go on."""
+    agent = [sys.executable, str(HERE / "record_agent.py")]
+    root, project = work / "sessions", work / "project"
+    project.mkdir()
+    with scripted_server.running() as base_url:
+        options = [f"--root={root}", f"--dir={project}", f"--base-url={base_url}"]
+        title("a session of your own: the agent is killed while its tool runs")
+        shown("python", "examples/record_agent.py", *options, PROMPT)
+        session = killed_in_tool([*agent, *options, PROMPT], root)
+        shown("python", "examples/record_agent.py", *options, "--resume", session)
+        run([*agent, *options, "--resume", session], expected=3)
+        title("the tool is run again, and this time the file it waits for is there")
+        (project / "build.log").write_text("build passed\n", encoding="utf-8")
+        shown("python", "examples/record_agent.py", *options, "--resume", session, "--retry")
+        run([*agent, *options, "--resume", session, "--retry"])
+    agentsession("verify", next(root.glob("*/*.jsonl")))
+
+
+def killed_in_tool(command: list[str], root: Path) -> str:
+    """Run the agent, kill it once its record says a tool was started; return the session's id."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        print(first, end="")
+        while process.poll() is None:
+            if any(b'"type":"dispatch"' in file.read_bytes() for file in root.glob("*/*.jsonl")):
+                break
+            time.sleep(0.05)
+        else:
+            raise Failed("the agent ended before its tool was started")
+        process.kill()
+        shown("kill", "-9", str(process.pid))
+    found = re.fullmatch(r"session (\S+)\n", first)
+    if not found:
+        raise Failed(f"the agent did not name its session: {first!r}")
+    return found[1]
+
+
+def main() -> int:
+    """Run the demo; return 0 when every step went as it should."""
+    os.environ["OPENAI_API_KEY"] = "none is needed on loopback"
+    os.environ["PAGER"] = "cat"
+    os.chdir(HERE.parent)
+    sessions = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("examples/sessions")
+    try:
+        tour(sessions)
+        with tempfile.TemporaryDirectory(prefix="agentsession-demo-") as work:
+            recording(Path(work))
+    except Failed as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
+    title("done; next: agentsession help, README.md, docs/")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
