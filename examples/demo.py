@@ -4,6 +4,7 @@ Every command is printed as you would type it. No network is used: the agent tal
 scripted endpoint on this machine. What is recorded goes to a temporary directory.
 """
 
+# ruff: noqa: S603 - the commands run are this repository's own
 from __future__ import annotations
 
 import os

@@ -33,7 +33,7 @@ import openai
 from toolbox import Toolbox
 
 import agentsession as ags
-from agentsession.stores import JSONLStore
+from agentsession.stores import JSONLStore, LockHolder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,7 +128,7 @@ class Agent:
 
     def settle(self, call: ags.Call) -> bool:
         """Take one call to its output; return False when it has to wait for a person."""
-        name, arguments = call.item.name, call.args
+        name, arguments = call.name, call.args
         if call.state(self.session.header) is ags.CallState.IN_FLIGHT:
             if self.answer_in_flight(call) == "abandon":
                 self.answer(call, "The program stopped while this ran; its effect is unknown.")
@@ -155,10 +155,10 @@ class Agent:
 
     def decide_by_policy(self, call: ags.Call) -> ags.DecisionEntry | None:
         """Record what policy says about a call; ``None`` where it has nothing to say."""
-        verdict, reason = self.toolbox.policy(call.item.name, call.args)
+        verdict, reason = self.toolbox.policy(call.name, call.args)
         if verdict == "proceed":
             return None
-        say(f"  {call.item.name}({call.args}): {verdict}, {reason}")
+        say(f"  {call.name}({call.args}): {verdict}, {reason}")
         return self.decide(call, verdict, "policy", reason)
 
     def decide_by_person(self, call: ags.Call) -> ags.DecisionEntry | None:
@@ -196,7 +196,7 @@ class Agent:
     def report(self) -> None:
         """Say what became of the calls that have no output."""
         for call in self.pending():
-            what = f"{call.id} {call.item.name}({call.args})"
+            what = f"{call.id} {call.name}({call.args})"
             match call.state(self.session.header):
                 case ags.CallState.IN_FLIGHT:
                     assert call.dispatch is not None
@@ -214,20 +214,20 @@ class Agent:
                 if not self.answer_in_flight(call):
                     return "say what to do with calls in flight: --retry or --abandon"
             elif not call.decisions or call.held:
-                held = call.held or self.toolbox.policy(call.item.name, call.args)[0] == "hold"
+                held = call.held or self.toolbox.policy(call.name, call.args)[0] == "hold"
                 if held and not self.answer_held(call):
                     return "say what to do with held calls: --approve or --deny"
         return ""
 
     def answer_held(self, call: ags.Call) -> str:
         """Return ``approve``, ``deny``, or an empty string when nobody can be asked."""
-        question = f"let {call.item.name}({call.args}) run?"
+        question = f"let {call.name}({call.args}) run?"
         self.held = self.held or ask(question, "approve", "deny")
         return self.held
 
     def answer_in_flight(self, call: ags.Call) -> str:
         """Return ``retry``, ``abandon``, or an empty string when nobody can be asked."""
-        question = f"{call.item.name}({call.args}) may have run: what now?"
+        question = f"{call.name}({call.args}) may have run: what now?"
         self.in_flight = self.in_flight or ask(question, "retry", "abandon")
         return self.in_flight
 
@@ -259,9 +259,9 @@ def ask(question: str, *answers: str) -> str:
             return given
 
 
-def took_over(*holder: object) -> None:
+def took_over(holder: LockHolder) -> None:
     """Say that the lock of a dead process was taken over."""
-    say(f"the lock of a process that is gone was taken over: {holder[-1]}")
+    say(f"the lock of a process that is gone was taken over: pid {holder.pid} on {holder.host}")
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -11,6 +11,7 @@ An answer depends on the request alone: on the last message of the user, and on 
 times the model has spoken since. So the agent may be killed and started again.
 """
 
+# ruff: noqa: S603 - the commands run are this repository's own
 from __future__ import annotations
 
 import argparse
@@ -58,6 +59,7 @@ Turn = list[Say | Call | Think]
 
 # What the message contains -> one list per time the model speaks.
 SCRIPTS: dict[str, list[Turn]] = {
+    "2+2": [[Say("2+2 is 4.")]],
     "add": [
         [Call("add", {"numbers": [19, 23]})],
         [Say("The sum is {0}.")],

@@ -1,61 +1,249 @@
 """The context: what the model is sent at a point of a path.
 
-Spec: context 1, 3, 11.
+Spec: context 1, 3 and 11.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentsession.entries import CompactionEntry, Entry, ResponseEntry
+from agentsession.entries import CompactionEntry, ConfigEntry, Entry, ItemEntry, ResponseEntry
+from agentsession.errors import InvalidEntry, NoContext, NoEntry
 from agentsession.items import Item
+from agentsession.normalise import Form
+from agentsession.parts import OmittedPart
+from agentsession.request import build_request, hash_of
 from agentsession.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The settings and input of a request."""
+    """The settings and the input of a request, and the entries they come from.
+
+    Attributes:
+        settings: the settings in force.
+        items: the input, in order.
+        entries: the entries selected, in order, with those that contribute no item.
+        item_entries: for each item the entry it came from.
+
+    Spec: context 1.
+    """
 
     settings: Settings
     items: tuple[Item, ...]
     entries: tuple[Entry, ...]
     item_entries: tuple[Entry, ...]
 
-    def request(self) -> dict[str, Any]:
-        raise NotImplementedError
+    @property
+    def instructions_omitted(self) -> tuple[OmittedPart, ...]:
+        """The instructions parts the writer left out: the newest list among the entries.
 
-    def request_hash(self) -> str:
-        raise NotImplementedError
+        Spec: format 4.3.2.
+        """
+        lists = (
+            entry.instructions_omitted
+            for entry in reversed(self.entries)
+            if isinstance(entry, ConfigEntry)
+        )
+        return next(filter(None, lists), ())
+
+    def request(self, form: Form = Form.NORMALISED) -> dict[str, Any]:
+        """Return the canonical request as plain values, free to be changed (context 4)."""
+        return build_request(self.settings, self.items, form)
+
+    def request_hash(self, form: Form = Form.NORMALISED) -> str:
+        """Return the hash of the canonical request (context 5).
+
+        Raises:
+            CannotHash: when the request holds a number beyond any double.
+        """
+        return hash_of(self.settings, self.items, form)
 
     def to_dict(self) -> dict[str, Any]:
-        raise NotImplementedError
+        """Return the context as plain values, entries by their ids."""
+        return {
+            "settings": self.settings.to_dict(),
+            "items": [item.to_dict() for item in self.items],
+            "entries": [entry.id for entry in self.entries],
+            "item_entries": [entry.id for entry in self.item_entries],
+        }
 
 
 def build_context(path: Sequence[Entry]) -> Context:
-    raise NotImplementedError
+    """Return the context at the end of a root-first path; the empty one for no path.
+
+    Spec: context 1.
+
+    Raises:
+        NoContext: when the path's last compaction keeps from an entry not before it.
+    """
+    compaction, kept, start = _last_compaction(path)
+    settings = Settings() if compaction is None else compaction.config
+    contributed: list[tuple[Item, Entry]] = []
+    entries: list[Entry] = []
+    if compaction is not None:
+        entries.append(compaction)
+        contributed += [(item, compaction) for item in opening(compaction)]
+    for position in range(kept, len(path)):
+        entry = path[position]
+        if entry is compaction:
+            continue
+        entries.append(entry)
+        if position >= start and isinstance(entry, ConfigEntry):
+            settings = settings.apply(entry)
+        item = entry.contribution()
+        if item is not None:
+            contributed.append((item, entry))
+    return Context(
+        settings=settings,
+        items=tuple(item for item, _ in contributed),
+        entries=tuple(entries),
+        item_entries=tuple(entry for _, entry in contributed),
+    )
 
 
-def request_context(path: Sequence[Entry]) -> Context:
-    raise NotImplementedError
+def _last_compaction(path: Sequence[Entry]) -> tuple[CompactionEntry | None, int, int]:
+    """The last compaction, where its window starts, and where the path goes on after it."""
+    for position in range(len(path) - 1, -1, -1):
+        entry = path[position]
+        if isinstance(entry, CompactionEntry):
+            for kept in range(position):
+                if path[kept].id == entry.first_kept:
+                    return entry, kept, position + 1
+            raise lost_window(entry)
+    return None, 0, 0
 
 
-def output_entries(path: Sequence[Entry], response: ResponseEntry) -> tuple[Entry, ...]:
-    raise NotImplementedError
+def lost_window(compaction: CompactionEntry) -> NoContext:
+    """Return the error for a compaction whose ``first_kept`` is not on the path before it."""
+    return NoContext(
+        f'compaction {compaction.id} keeps from "{compaction.first_kept}", which is not on the '
+        "path before it",
+        entry_id=compaction.id,
+    )
+
+
+def opening(compaction: CompactionEntry) -> tuple[Item, ...]:
+    """Return the items a compaction opens a context with: its summary, then its pinned items."""
+    return (compaction.summary, *compaction.pinned)
 
 
 def in_context(entry: Entry) -> bool:
+    """Return whether an entry's type adds items to a context (context 1)."""
     return entry.CONTEXT
 
 
+def request_context(path: Sequence[Entry]) -> Context:
+    """Return the context of the request that the response at the end of a path answered.
+
+    Spec: context 3.
+
+    Raises:
+        InvalidEntry: when the path does not end in a response.
+        NoContext: when the context cannot be built.
+    """
+    response = response_of(path)
+    produced = {id(entry) for entry in output_entries(path, response)}
+    return build_context([entry for entry in path[:-1] if id(entry) not in produced])
+
+
+def response_of(path: Sequence[Entry]) -> ResponseEntry:
+    """Return the response a path ends in.
+
+    Raises:
+        InvalidEntry: when it ends in another entry.
+    """
+    last = path[-1] if path else None
+    if isinstance(last, ResponseEntry):
+        return last
+    found = f"{last.type} entry {last.id}" if last is not None else "an empty path"
+    raise InvalidEntry(f"{found} is no response, so it answers no request")
+
+
+def output_entries(path: Sequence[Entry], response: ResponseEntry) -> tuple[Entry, ...]:
+    """Return the item entries a response produced, in path order.
+
+    The path may or may not still hold the response at its end.
+
+    Spec: context 3, the walk-back rule.
+    """
+    return tuple(reversed(list(_produced(path, response.response_id))))
+
+
+def _produced(path: Sequence[Entry], response_id: str) -> Iterator[Entry]:
+    for entry in reversed(path):
+        if not isinstance(entry, ItemEntry):
+            continue
+        if not response_id or entry.response != response_id:
+            return
+        yield entry
+
+
 def compact(path: Sequence[Entry], first_kept: str, summary: object) -> CompactionEntry:
-    raise NotImplementedError
+    """Return a compaction at the end of a path that keeps it from an entry on.
+
+    Spec: context 11.
+
+    Raises:
+        InvalidEntry: without a summary.
+        NoContext: when the context at the end of the path cannot be built.
+        NoEntry: when ``first_kept`` is not on the path.
+    """
+    if summary is None:
+        raise InvalidEntry("a compaction needs a summary", type="compaction", member="summary")
+    settings = build_context(path).settings
+    if not any(entry.id == first_kept for entry in path):
+        raise NoEntry(
+            f'entry "{first_kept}" is not on the path to {path[-1].id if path else "the leaf"}; '
+            "a compaction keeps from an entry of its own path",
+            entry_id=first_kept,
+        )
+    return CompactionEntry(first_kept, summary, config=settings)
 
 
 def compact_from(path: Sequence[Entry], index: int, summary: object) -> CompactionEntry:
-    raise NotImplementedError
+    """Return a compaction at the end of a path that keeps the context's items from an index.
+
+    Spec: context 11.
+
+    Raises:
+        InvalidEntry: when there is no such item, or it came from a compaction.
+        NoContext: when the context at the end of the path cannot be built.
+    """
+    kept = build_context(path).item_entries
+    if not 0 <= index < len(kept):
+        raise InvalidEntry(
+            f"the context has {len(kept)} items, so none can be kept from {index} on; count from 0",
+            type="compaction",
+            member="first_kept",
+        )
+    entry = kept[index]
+    if isinstance(entry, CompactionEntry):
+        raise InvalidEntry(
+            f"item {index} of the context belongs to compaction {entry.id}; a later compaction "
+            "replaces an earlier summary and cannot keep it",
+            type="compaction",
+            member="first_kept",
+        )
+    return compact(path, entry.id, summary)
 
 
 def compact_keeping(path: Sequence[Entry], kept: int, summary: object) -> CompactionEntry:
-    raise NotImplementedError
+    """Return a compaction at the end of a path that keeps the context's last items.
+
+    Spec: context 11.
+
+    Raises:
+        InvalidEntry: when there are not that many, or one came from a compaction.
+        NoContext: when the context at the end of the path cannot be built.
+    """
+    found = len(build_context(path).items)
+    if not 1 <= kept <= found:
+        raise InvalidEntry(
+            f"the context has {found} items, so {kept} cannot be kept; give 1 to {found}",
+            type="compaction",
+            member="first_kept",
+        )
+    return compact_from(path, found - kept, summary)

@@ -75,7 +75,7 @@ class Entry(Record):
     type: str
     id: str
     parent: str | None
-    _ts: str
+    _ts: str | None
     _line: bytes | None
 
     parents = Member(records(Reference), (), since=(0, 4))
@@ -114,7 +114,7 @@ class Entry(Record):
         entry_type: str,
         id: str,
         parent: str | None,
-        ts: str,
+        ts: str | None = None,
     ) -> Self:
         """Return the entry of a line whose envelope was read; the rest is decoded on demand."""
         entry = cls.__new__(cls)
@@ -129,12 +129,22 @@ class Entry(Record):
 
     def _load(self) -> dict[str, bytes]:
         members = text.split_members(self._line or b"{}")
+        if self._ts is None:
+            self._ts = str(text.parse(members["ts"]))
         return {name: value for name, value in members.items() if name not in _UNPARTED}
 
     @property
     def ts(self) -> Timestamp | None:
         """When the entry was written; ``None`` before a session took it."""
-        return Timestamp.parse(self._ts) if self._ts else None
+        written = self.ts_text
+        return Timestamp.parse(written) if written else None
+
+    @property
+    def ts_text(self) -> str:
+        """When the entry was written, in the spelling it has; empty before that."""
+        if self._ts is None:
+            self._loaded()
+        return self._ts or ""
 
     @property
     def is_sealed(self) -> bool:
@@ -151,7 +161,7 @@ class Entry(Record):
             "type": text.encode(self.type),
             "id": text.encode(self.id),
             "parent": text.encode(self.parent),
-            "ts": text.encode(self._ts),
+            "ts": text.encode(self.ts_text),
         }
         return join_members({**envelope, **self._loaded()})
 
@@ -176,7 +186,9 @@ class Entry(Record):
 
         Without ``ts`` the copy keeps the entry's time.
         """
-        entry = self.from_line(b"", self.type, id, parent or None, timestamp(ts, "ts") or self._ts)
+        entry = self.from_line(
+            b"", self.type, id, parent or None, timestamp(ts, "ts") or self.ts_text
+        )
         entry._texts = dict(self._loaded())
         entry._line = None
         return entry

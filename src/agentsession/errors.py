@@ -23,7 +23,8 @@
     ├── NoHash                   a response without a recorded hash
     ├── ReasonMismatch           a run end that disagrees with its segment
     ├── RecordMissing            a promised record entry that is not on the path
-    └── NotGit                   a directory outside any git checkout
+    ├── NotGit                   a directory outside any git checkout
+    └── InvalidDocument          a document that is not valid ATIF (in ``agentsession.atif``)
 
 The builtin bases let an existing ``except KeyError`` or ``except ValueError``
 keep working.

@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+from agentsession.errors import AgentSessionError
+
 HOME_VARIABLE = "AGENTSESSION_HOME"
 """The environment variable that names the file store to use by default."""
 
@@ -19,7 +21,7 @@ def default_store() -> Path:
     Spec: decision C.
 
     Raises:
-        RuntimeError: when neither the variable nor a home directory is known.
+        AgentSessionError: when neither the variable nor a home directory is known.
     """
     chosen = os.environ.get(HOME_VARIABLE, "")
     return Path(chosen) if chosen else platform_store()
@@ -29,9 +31,14 @@ def platform_store() -> Path:
     """Return the root of the store in the platform's own place; it may not exist.
 
     Raises:
-        RuntimeError: when the home directory cannot be found.
+        AgentSessionError: when the home directory cannot be found.
     """
-    return _data_directory() / "agentsession" / "sessions"
+    try:
+        return _data_directory() / "agentsession" / "sessions"
+    except RuntimeError as error:
+        raise AgentSessionError(
+            f"no home directory is known: set {HOME_VARIABLE} to the place of your sessions"
+        ) from error
 
 
 def _data_directory() -> Path:

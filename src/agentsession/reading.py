@@ -12,9 +12,11 @@ from typing import BinaryIO, Protocol
 from agentsession import text, versions
 from agentsession.codec import Undecodable, decode_entry, decode_header
 from agentsession.entries import Entry
+from agentsession.envelopes import envelopes
 from agentsession.errors import DamagedFile, DuplicateEntry, NoEntry, UnsupportedFormat
 from agentsession.header import Header
 from agentsession.members import Version
+from agentsession.rows import Rows
 from agentsession.session import Session, TruncatedLine
 
 
@@ -68,6 +70,10 @@ def load(data: bytes, *, path: str | Path | None = None, allow_newer: bool = Fal
     return _Reader(data, path, allow_newer=allow_newer).session()
 
 
+_BLOCK = 1 << 20
+_LINES_READ_EXACTLY = 64
+
+
 class _Reader:
     """One pass over the lines of a file."""
 
@@ -80,33 +86,31 @@ class _Reader:
         self.start = 0
         self.end = 0
         self.regular = True
-        self.entries: list[Entry] = []
-        self.index: dict[str, int] = {}
+        self.rows = Rows()
         self.notes: list[str] = []
         self.truncated: TruncatedLine | None = None
 
     def session(self) -> Session:
         header = self._header()
         self._read_entries(header.version)
-        return Session._loaded(
+        return Session.restored(
             header,
-            self.entries,
-            self.index,
+            self.rows,
             truncated=self.truncated,
             notes=self.notes,
             source=None if self.regular else self.data,
         )
 
-    def _line(self) -> bytes | None:
+    def _line(self, stop: int) -> bytes | None:
         """The next line that is not empty, without its line end; None at the end."""
-        data, size = self.data, len(self.data)
-        while self.position < size:
+        data = self.data
+        while self.position < stop:
             self.start = self.position
             self.number += 1
             found = data.find(b"\n", self.start)
-            stop = size if found < 0 else found
-            self.position = size if found < 0 else found + 1
-            line = data[self.start : stop]
+            end = len(data) if found < 0 else found
+            self.position = end if found < 0 else found + 1
+            line = data[self.start : end]
             if found < 0:
                 self.regular = False
             if line.endswith(b"\r"):
@@ -127,7 +131,7 @@ class _Reader:
         return f"{self.path}: line {self.number}" if self.path else f"line {self.number}"
 
     def _header(self) -> Header:
-        line = self._line()
+        line = self._line(len(self.data))
         if line is None:
             problem = "the file has only blank lines" if self.data else "the file is empty"
             raise DamagedFile(f"{problem}: expected a session header", path=self.path)
@@ -150,7 +154,41 @@ class _Reader:
         )
 
     def _read_entries(self, version: Version) -> None:
-        while (line := self._line()) is not None:
+        while self.position < len(self.data) and self.truncated is None:
+            end = self.data.find(b"\n", self.position + _BLOCK) + 1 or len(self.data)
+            self._read_block(end, version)
+
+    def _read_block(self, end: int, version: Version) -> None:
+        """Read the lines up to a byte: at once where that is certain, else in halves."""
+        if self._take_block(end, version):
+            return
+        start = self.position
+        middle = self.data.find(b"\n", start + (end - start) // 2, end) + 1
+        lines = self.data.count(b"\n", start, end)
+        if lines <= _LINES_READ_EXACTLY or not middle or middle == end:
+            self._read_lines(end, version)
+            return
+        self._read_block(middle, version)
+        if self.truncated is None:
+            self._read_block(end, version)
+
+    def _take_block(self, end: int, version: Version) -> bool:
+        block = self.data[self.position : end]
+        found = envelopes(block, version)
+        if found is None:
+            return False
+        ids, parents, types = found
+        rows = self.rows
+        if not rows.may_extend(ids, parents):
+            return False
+        rows.extend(ids, parents, types, (self.data, self.position, end))
+        self.number += len(ids)
+        self.position = end
+        return True
+
+    def _read_lines(self, stop: int, version: Version) -> None:
+        rows = self.rows
+        while (line := self._line(stop)) is not None:
             try:
                 entry = decode_entry(line, version)
             except Undecodable as error:
@@ -161,18 +199,17 @@ class _Reader:
                 )
                 self.regular = False
                 return
-            if entry.id in self.index:
+            if entry.id in rows.index:
                 self._repeated(entry, version)
                 continue
-            if entry.parent is not None and entry.parent not in self.index:
+            if entry.parent is not None and entry.parent not in rows.index:
                 raise NoEntry(
                     f'{self._place()}: entry {entry.id} has parent "{entry.parent}", '
                     "which is not an earlier entry of the file",
                     entry_id=entry.parent,
                 )
             self._check_utf8(line, version)
-            self.index[entry.id] = len(self.entries)
-            self.entries.append(entry)
+            rows.append(entry)
 
     @staticmethod
     def _is_cut(error: Undecodable, version: Version) -> bool:

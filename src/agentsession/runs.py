@@ -1,60 +1,328 @@
-"""Runs on a path: their segments, their end reasons, and whether records agree.
+"""Runs on a path: their segments, their end reasons, and whether the records agree.
 
-Spec: context 9, 10.
+Spec: context 9 and 10, format 4.9.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
-from agentsession.entries import Entry
+from agentsession.calls import Call, CallLog
+from agentsession.entries import Entry, ItemEntry, ResponseEntry
+from agentsession.errors import CallRejected, InvalidEntry, ReasonMismatch, RecordMissing
 from agentsession.header import Header
-from agentsession.record_entries import QueuedEntry, RunEntry
+from agentsession.members import Version
+from agentsession.record_entries import DecisionEntry, QueuedEntry, RunEntry
+
+DONE = "done"
+STOPPED = "stopped"
+INTERRUPTED = "interrupted"
+INPUT_REQUIRED = "input_required"
+ABORTED = "aborted"
+ERROR = "error"
+
+_UNCOMPUTED = (ERROR, INTERRUPTED)
+"""Reasons that stand over any segment (context 9.4)."""
+
+_SEGMENT_RULE: Version = (0, 2)
+"""The last version whose writers computed the reason from the segment alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: the entries of a path from its start to its end."""
+    """One run: the entries of a path from its start to its end.
+
+    Attributes:
+        start: the entry that opens the run.
+        segment: its entries, the start and the end among them.
+        end: the entry that closes it, or ``None``.
+        trail: the path the run lies on.
+        stop: how much of the trail reaches to the last entry of the segment.
+
+    Spec: context 9.1.
+    """
 
     start: RunEntry
     segment: tuple[Entry, ...]
     end: RunEntry | None = None
-    path: tuple[Entry, ...] = ()
+    trail: tuple[Entry, ...] = field(default=(), repr=False)
+    stop: int = 0
 
     @property
     def id(self) -> str:
+        """The run id."""
         return self.start.run_id
 
+    @property
+    def path(self) -> tuple[Entry, ...]:
+        """The path from its root to the last entry of the segment."""
+        return self.trail[: self.stop]
+
+    def calls(self) -> list[Call]:
+        """Return the calls on the segment (context 8.1)."""
+        return _facts(self.segment).log.calls()
+
     def pending(self) -> tuple[str, ...]:
-        raise NotImplementedError
+        """Return the ids of the calls on the segment without an output on it, in order."""
+        return tuple(_facts(self.segment).log.pending)
 
     def reason(self) -> str:
-        raise NotImplementedError
+        """Return the end reason the path gives (context 9.3, the 0.3 rules)."""
+        return compute_reason(self.segment, self.path)
 
-    def verify(self) -> None:
-        raise NotImplementedError
+    def verify(self, header: Header | None = None) -> str:
+        """Check the end entry against the segment; return a note that is no error, or ``""``.
+
+        In a session of 0.2 a reason may follow that version's rules; the note says so.
+
+        Args:
+            header: the session's header; without one the 0.3 rules are the only ones.
+
+        Spec: context 9.3 and 9.4.
+
+        Raises:
+            ReasonMismatch: when the written reason or the pending list is another one.
+        """
+        if self.end is None:
+            return ""
+        segment = _facts(self.segment)
+        return _check(self, self.end, segment, _reason(segment, _facts(self.path)), header)
 
 
-def runs(path: Sequence[Entry]) -> list[Run]:
-    raise NotImplementedError
+@dataclass(slots=True)
+class _Facts:
+    """What the cascades of context 9.3 ask about a stretch of a path."""
+
+    log: CallLog = field(default_factory=CallLog)
+    last: ResponseEntry | None = None
+    decisions: int = 0
+
+    def feed(self, entry: Entry) -> None:
+        self.log.feed(entry)
+        if isinstance(entry, ResponseEntry):
+            self.last = entry
+        elif isinstance(entry, DecisionEntry):
+            self.decisions += 1
+
+    @property
+    def last_has_calls(self) -> bool:
+        return self.last is not None and self.has_calls_of(self.last)
+
+    def has_calls_of(self, response: ResponseEntry) -> bool:
+        return response.response_id in self.log.responses
+
+    @property
+    def waits(self) -> bool:
+        """Some pending call is held, and no pending call was dispatched."""
+        pending = [self.log.call(call_id) for call_id in self.log.pending]
+        return any(call.held for call in pending) and not any(call.dispatch for call in pending)
 
 
-def open_run(path: Sequence[Entry]) -> Run | None:
-    raise NotImplementedError
-
-
-def end_run(path: Sequence[Entry], reason: str, ref: str = "") -> RunEntry:
-    raise NotImplementedError
+def _facts(entries: Sequence[Entry]) -> _Facts:
+    facts = _Facts()
+    for entry in entries:
+        facts.feed(entry)
+    return facts
 
 
 def compute_reason(segment: Sequence[Entry], path: Sequence[Entry] | None = None) -> str:
-    raise NotImplementedError
+    """Return the end reason of a run's segment.
+
+    Args:
+        segment: the run's entries.
+        path: the path to the segment's last entry; the segment itself when not given.
+
+    Spec: context 9.3, the 0.3 cascade.
+    """
+    facts = _facts(segment)
+    return _reason(facts, facts if path is None else _facts(path))
+
+
+def _reason(segment: _Facts, path: _Facts) -> str:
+    last = segment.last
+    if last is not None and last.error is not None:
+        return ERROR
+    if segment.waits:
+        return INPUT_REQUIRED
+    if segment.log.pending or (last is not None and last.incomplete is not None):
+        return ABORTED
+    if last is not None and not path.has_calls_of(last):
+        return DONE
+    answered = segment.decisions or segment.log.outputs
+    if path.last_has_calls and not path.log.pending and answered:
+        return STOPPED
+    return ABORTED
+
+
+def segment_reason(segment: Sequence[Entry]) -> str:
+    """Return the end reason of a run's segment as writers of 0.2 computed it.
+
+    Spec: context 9.3, the 0.2 cascade.
+    """
+    return _segment_reason(_facts(segment))
+
+
+def _segment_reason(segment: _Facts) -> str:
+    last = segment.last
+    if last is not None and last.error is not None:
+        return ERROR
+    if segment.waits:
+        return INPUT_REQUIRED
+    if segment.log.pending or last is None or last.incomplete is not None:
+        return ABORTED
+    return STOPPED if segment.last_has_calls else DONE
+
+
+def runs(path: Sequence[Entry]) -> list[Run]:
+    """Return the runs on a root-first path, in order.
+
+    Entries before the first start and between an end and the next start belong to none.
+
+    Spec: context 9.1.
+    """
+    trail = tuple(path)
+    return [
+        Run(start, trail[first:stop], end, trail, stop) for start, first, stop, end in _spans(trail)
+    ]
+
+
+def _spans(trail: Sequence[Entry]) -> Iterator[tuple[RunEntry, int, int, RunEntry | None]]:
+    """Start entry, first position, position after the last, and end entry of each run."""
+    opened: tuple[RunEntry, int] | None = None
+    for position, entry in enumerate(trail):
+        if not isinstance(entry, RunEntry):
+            continue
+        if entry.is_start:
+            if opened is not None:
+                yield (*opened, position, None)
+            opened = entry, position
+        elif opened is not None and entry.run_id == opened[0].run_id:
+            yield (*opened, position + 1, entry)
+            opened = None
+    if opened is not None:
+        yield (*opened, len(trail), None)
+
+
+def open_run(path: Sequence[Entry]) -> Run | None:
+    """Return the run that is open at the end of a path, or ``None``."""
+    found = runs(path)
+    return found[-1] if found and found[-1].end is None else None
+
+
+def end_run(path: Sequence[Entry], reason: str, ref: str = "") -> RunEntry:
+    """Return the entry that ends the run open at the end of a path. It is not appended.
+
+    The reason is not checked.
+
+    Spec: context 9.2.
+
+    Raises:
+        InvalidEntry: when no run is open, or without a reason.
+    """
+    run = open_run(path)
+    if run is None:
+        raise InvalidEntry("no run is open here, so none can be ended", type="run")
+    if not reason:
+        raise InvalidEntry("a run end needs a reason", type="run", member="reason")
+    return RunEntry.end(run.id, reason, ref, run.pending())
 
 
 def verify_records(path: Sequence[Entry], header: Header) -> tuple[str, ...]:
-    raise NotImplementedError
+    """Check the runs and calls on a path; return notes that are no errors.
+
+    Spec: context 10.
+
+    Raises:
+        ReasonMismatch: when a run's end disagrees with its segment.
+        CallRejected: when a rejected call was dispatched.
+        RecordMissing: when a promised dispatch is not there.
+    """
+    trail = tuple(path)
+    whole = _Facts()
+    fed = 0
+    notes = []
+    for run in runs(trail):
+        # The path's facts at the end of each run come from one pass over all of it.
+        for entry in trail[fed : run.stop]:
+            whole.feed(entry)
+        fed = run.stop
+        if run.end is not None:
+            segment = _facts(run.segment)
+            notes.append(_check(run, run.end, segment, _reason(segment, whole), header))
+    for entry in trail[fed:]:
+        whole.feed(entry)
+    for call in whole.log.calls():
+        _check_call(call, header)
+    return tuple(filter(None, notes))
+
+
+def _check(run: Run, end: RunEntry, segment: _Facts, expected: str, header: Header | None) -> str:
+    note = ""
+    if end.reason not in _UNCOMPUTED and end.reason != expected:
+        old_rules = header is not None and header.version <= _SEGMENT_RULE
+        if not old_rules or end.reason != _segment_reason(segment):
+            raise ReasonMismatch(
+                f'run {run.id} ends with reason "{end.reason}" in {end.id}, but its entries '
+                f'say "{expected}"',
+                run_id=run.id,
+                entry_id=end.id,
+                expected=expected,
+                found=end.reason,
+            )
+        note = (
+            f'run {run.id} ends with reason "{end.reason}" by the rules of 0.2; those of 0.3 say '
+            f'"{expected}"'
+        )
+    pending = tuple(segment.log.pending)
+    if Counter(end.pending) != Counter(pending):
+        raise ReasonMismatch(
+            f"run {run.id} ends in {end.id} with pending calls {_listed(end.pending)}, but its "
+            f"entries leave {_listed(pending)}",
+            run_id=run.id,
+            entry_id=end.id,
+            expected=pending,
+            found=end.pending,
+        )
+    return note
+
+
+def _listed(call_ids: Sequence[str]) -> str:
+    return ", ".join(call_ids) if call_ids else "none"
+
+
+def _check_call(call: Call, header: Header) -> None:
+    if call.dispatch is not None and call.dispatched_after_reject:
+        raise CallRejected(
+            f"call {call.id} was rejected and then dispatched by {call.dispatch.id}",
+            call_id=call.id,
+        )
+    promised = header.has_record("dispatch")
+    if promised and call.dispatch is None and not call.pending and not call.rejected:
+        raise RecordMissing(
+            f"the header promises dispatch entries, but call {call.id} of {call.entry.id} has an "
+            "output and no dispatch",
+            record="dispatch",
+            call_id=call.id,
+            entry_id=call.entry.id,
+        )
 
 
 def open_queued(path: Sequence[Entry]) -> tuple[QueuedEntry, ...]:
-    raise NotImplementedError
+    """Return the queued inputs of a path that still wait, in path order.
+
+    An item names the queued entry it was accepted as; a run's end clears those before it.
+
+    Spec: format 4.9.1.
+    """
+    waiting: list[QueuedEntry] = []
+    accepted = set()
+    for entry in path:
+        if isinstance(entry, QueuedEntry):
+            waiting.append(entry)
+        elif isinstance(entry, ItemEntry):
+            accepted.add(entry.queued_from)
+        elif isinstance(entry, RunEntry) and entry.is_end:
+            waiting.clear()
+    return tuple(entry for entry in waiting if entry.id not in accepted)

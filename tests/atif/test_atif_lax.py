@@ -20,7 +20,9 @@ SCALARS = st.one_of(
     st.floats(),
     st.integers(-5, 5).map(float),
     st.text("0123456789_.+-eE ", max_size=6),
-    st.sampled_from(["nan", "-INF", "Infinity", " 1\u2003", "1\x1f", "\ufeff1", "\u0661", "1" * 4301]),
+    st.sampled_from(
+        ["nan", "-INF", "Infinity", " 1\u2003", "1\x1f", "\ufeff1", "\u0661", "1" * 4301]
+    ),
 )
 
 

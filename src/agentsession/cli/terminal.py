@@ -45,7 +45,9 @@ class Terminal(Output):
         self._rows_left: int | None = size.lines - 1
         self._pager: subprocess.Popen[bytes] | None = None
         self._command = _pager_command()
-        self._codes = _codes(stream) if self._command is None or _takes_colour(self._command) else {}
+        self._codes = (
+            _codes(stream) if self._command is None or _takes_colour(self._command) else {}
+        )
         if self._command is None:
             self._rows_left = None
 

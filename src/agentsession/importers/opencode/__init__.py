@@ -120,6 +120,7 @@ from agentsession.importers.opencode.records import (
     Stray,
     sort_messages,
     strays_of,
+    with_parts,
 )
 from agentsession.importers.opencode.store import (
     MessagesRead,
@@ -302,4 +303,5 @@ __all__ = [
     "strays_of",
     "truthy",
     "units",
+    "with_parts",
 ]

@@ -26,7 +26,7 @@ class Entry(NamedTuple):
     @property
     def is_utf8(self) -> bool:
         """Whether the name can be written down."""
-        return not any("\ud800" <= c <= "\udfff" for c in self.name)
+        return is_utf8(self.name)
 
 
 def listed(folder: Path) -> tuple[Entry, ...]:
@@ -87,7 +87,12 @@ def unit(root: Path, path: Path) -> str:
 
 def is_name(name: str) -> bool:
     """Return whether a string is one file name: no separator, no NUL, no dots alone."""
-    return name not in {"", ".", ".."} and not set(name) & {"/", "\\", "\0"}
+    return name not in {"", ".", ".."} and not set(name) & {"/", "\\", "\0"} and is_utf8(name)
+
+
+def is_utf8(name: str) -> bool:
+    """Return whether a string can be written down: it has no lone surrogate."""
+    return not any("\ud800" <= c <= "\udfff" for c in name)
 
 
 def _is_dir(entry: os.DirEntry[str]) -> bool:

@@ -107,9 +107,9 @@ class _Copy:
         if row is None or row < 0:
             following = self._following(last + 1)
             if following is None:
-                self._gaps.append((last + 1, _LAST))
+                self._gap(last + 1, _LAST)
                 return _LAST
-            self._gaps.append((last + 1, following - 1))
+            self._gap(last + 1, following - 1)
             return following - 1
         # The row is there, and what it holds is not: its first columns may be.
         for end in range(len(self._columns) - 1, 0, -1):
@@ -119,8 +119,13 @@ class _Copy:
                     return row
             except sqlite3.Error:
                 continue
-        self._gaps.append((row, row))
+        self._gap(row, row)
         return row
+
+    def _gap(self, first: int, last: int) -> None:
+        if self._gaps and self._gaps[-1][1] == first - 1:
+            first, _ = self._gaps.pop()
+        self._gaps.append((first, last))
 
     def _probe(self, start: int) -> int | None:
         """Return the first row number from a place on, -1 for none, ``None`` when unreadable."""

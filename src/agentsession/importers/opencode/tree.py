@@ -30,6 +30,7 @@ from agentsession.importers.opencode.records import (
     Session,
     Stray,
     sort_messages,
+    with_parts,
 )
 from agentsession.importers.opencode.store import MessagesRead, RowsRead, SessionsRead
 
@@ -130,10 +131,16 @@ class Tree:
             if folder.name in sessions:
                 kept.update(e.name[:-5] for e in files.entries(folder.path) if e.is_record)
                 continue
-            listing.all_in(folder, MESSAGE, why, session=folder.name)
+            for entry in listing.records(folder.path, MESSAGE):
+                message = self._message_alone(entry, folder.name)
+                listing.strays.append(message.stray(message.problem or why))
+        why = "its message has no record in a session"
         for folder in listing.directories(self._storage(names.DIR_PART), PART):
-            if folder.name not in kept:
-                listing.all_in(folder, PART, "its message has no record in a session")
+            if folder.name in kept:
+                continue
+            for entry in listing.records(folder.path, PART):
+                part = self._part(entry, folder.name, "")
+                listing.strays.append(part.stray(part.problem or why))
         return tuple(listing.strays)
 
     def project(self, project_id: str) -> Project | None:
@@ -188,20 +195,27 @@ class Tree:
         return session
 
     def _message(self, entry: files.Entry, session_id: str, listing: _Listing) -> MessageRecord:
+        record = self._message_alone(entry, session_id)
+        folder = self._storage(names.DIR_PART) / record.id
+        found = listing.records(folder, PART)
+        return with_parts(record, [self._part(e, record.id, session_id) for e in found])
+
+    def _message_alone(self, entry: files.Entry, session_id: str) -> MessageRecord:
         data, problem = files.read(entry.path)
         unit = files.unit(self.root, entry.path)
         record = decode_message(unit, entry.name[:-5], session_id, None, data)
-        if problem:
-            record = replace(record, problem=problem)
-        folder = self._storage(names.DIR_PART) / record.id
-        parts = tuple(self._part(e, record) for e in listing.records(folder, PART))
-        return replace(record, parts=parts) if parts else record
+        return replace(record, problem=problem) if problem else record
 
-    def _part(self, entry: files.Entry, message: MessageRecord) -> PartRecord:
+    def _part(self, entry: files.Entry, message_id: str, session_id: str) -> PartRecord:
+        """Return a part; without a session of its message, with the one it names itself."""
         data, problem = files.read(entry.path)
         unit = files.unit(self.root, entry.path)
-        part = decode_part(unit, entry.name[:-5], message.id, message.session_id, data)
-        return replace(part, problem=problem) if problem else part
+        part = decode_part(unit, entry.name[:-5], message_id, session_id, data)
+        if problem:
+            return replace(part, problem=problem)
+        if part.part is not None and not session_id:
+            return replace(part, session_id=part.part.session_id)
+        return part
 
 
 def _again(path: Path) -> bytes:
@@ -235,11 +249,6 @@ class _Listing:
                 self._add(entry.path, FILE, _NO_FILE)
         return tuple(e for e in found if e.is_record)
 
-    def all_in(self, folder: files.Entry, kind: str, why: str, session: str = "") -> None:
-        """Make a stray of each record in a folder, and of whatever else is there."""
-        for entry in self.records(folder.path, kind):
-            self._add(entry.path, kind, why, entry.name[:-5], session)
-
     def _entries(self, folder: Path) -> tuple[files.Entry, ...]:
         try:
             found = files.listed(folder)
@@ -254,18 +263,9 @@ class _Listing:
                 self._add(entry.path, kind, "its name is not UTF-8, so it can be no id")
         return tuple(e for e in found if e.is_utf8)
 
-    def _add(
-        self,
-        path: Path,
-        kind: str,
-        why: str,
-        id_: str = "",
-        session: str = "",
-        *,
-        bad: bool = False,
-    ) -> None:
+    def _add(self, path: Path, kind: str, why: str, *, bad: bool = False) -> None:
         unit = files.unit(self._root, path)
-        self.strays.append(Stray(unit, kind, why, session or self._session, id_, malformed=bad))
+        self.strays.append(Stray(unit, kind, why, self._session, malformed=bad))
 
 
 def _newer(one: Session, other: Session) -> bool:

@@ -1,0 +1,171 @@
+"""Many lines at once: the fast way to read, for lines that are as a writer writes them.
+
+:func:`envelopes` reads a block of lines in one pass and says whether every rule of
+format 7.2 holds for each of them. Where it cannot say so for certain it gives ``None``,
+and the caller reads the block line by line, which is exact and says what is wrong. So
+the two ways never differ in what they accept.
+
+Spec: format 7, decision A2.
+"""
+
+from __future__ import annotations
+
+import re
+from sys import intern
+from typing import Any
+
+import msgspec
+
+from agentsession import text
+from agentsession.codec import Undecodable, decode_entry
+from agentsession.members import Version
+
+
+class _Object(msgspec.Struct, gc=False):
+    """Any JSON object; what is inside is skipped."""
+
+
+class _Line(msgspec.Struct, gc=False):
+    """The envelope, and every member of the types that are checked here."""
+
+    type: str
+    id: str
+    ts: str
+    parent: str | None = None
+    item: _Object | None = None
+    response: str | None = None
+    visible: bool | None = None
+    queued_from: str | None = None
+    response_id: str | None = None
+    model: str | None = None
+    status: str | None = None
+    usage: _Object | None = None
+    incomplete: _Object | None = None
+    error: _Object | None = None
+    request_hash: str | None = None
+    latency_ms: int | None = None
+    attempts: int | None = None
+    ns: str | None = None
+    name: str | None = None
+    target: str | None = None
+    label: str | None = None
+    synthetic: bool | None = None
+    rel: str | None = None
+    session: str | None = None
+    call_id: str | None = None
+    legacy_id: str | None = None
+    # Present only where the exact way has to look.
+    source: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    parents: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    normalised: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_CHECKED_HERE = frozenset({"item", "response", "custom", "info", "label", "link"})
+_CHECKED_EXACTLY = frozenset(
+    {
+        "run",
+        "dispatch",
+        "decision",
+        "queued",
+        "config",
+        "compaction",
+        "branch_summary",
+        "env",
+        "outcome",
+    }
+)
+_NAMES = {name: intern(name) for name in _CHECKED_HERE | _CHECKED_EXACTLY}
+_DECODER = msgspec.json.Decoder(_Line)
+
+# Days 29 to 31 and the year 0 are left to the exact way.
+_PLAIN_TIMES = re.compile(
+    r"(?:[1-9][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
+    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
+    r"(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])\n)*"
+)
+_UTF8_STEP = 1 << 15
+
+Envelopes = tuple[list[str], list[str | None], list[str]]
+
+
+def envelopes(block: bytes, version: Version) -> Envelopes | None:
+    """Return the ids, parents and types of a block of lines, or ``None`` to read it exactly.
+
+    Args:
+        block: whole lines, a line feed after each.
+        version: the format version of the file.
+    """
+    count = _lines_of_objects(block)
+    if not count or not _is_utf8(block):
+        return None
+    try:
+        rows = _DECODER.decode_lines(block)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    if len(rows) != count:
+        return None
+    types = [_NAMES.get(row.type) or intern(row.type) for row in rows]
+    ids = [row.id for row in rows]
+    if "" in ids or "" in types or not _times_are_plain([row.ts for row in rows]):
+        return None
+    if not _members_hold(rows, types, block, version):
+        return None
+    parents = [row.parent for row in rows]
+    if "" in parents:
+        parents = [parent or None for parent in parents]
+    return ids, parents, types
+
+
+def _lines_of_objects(block: bytes) -> int:
+    """How many lines the block has when each starts with { and ends with }, else 0.
+
+    Inside JSON an opening brace never follows a closing one, so every line feed between
+    the two parts documents; with as many documents as lines, each line holds one.
+    """
+    if not block.startswith(b"{") or not block.endswith(b"}\n"):
+        return 0
+    count = block.count(b"\n")
+    return count if block.count(b"}\n{") == count - 1 else 0
+
+
+def _is_utf8(block: bytes) -> bool:
+    if block.isascii():
+        return True
+    # Small pieces decode in the cache; each ends where a line does.
+    start = 0
+    while start < len(block):
+        stop = block.find(b"\n", start + _UTF8_STEP) + 1 or len(block)
+        if not text.is_utf8(block[start:stop]):
+            return False
+        start = stop
+    return True
+
+
+def _times_are_plain(times: list[str]) -> bool:
+    times.append("")
+    return _PLAIN_TIMES.fullmatch("\n".join(times)) is not None
+
+
+def _members_hold(rows: list[Any], types: list[str], block: bytes, version: Version) -> bool:
+    found = set(types)
+    if "item" in found and any(row.item is None for row in rows if row.type == "item"):
+        return False
+    exact = found & _CHECKED_EXACTLY
+    unset = msgspec.UNSET
+    places = [
+        at
+        for at, row in enumerate(rows)
+        if row.type in exact
+        or row.source is not unset
+        or row.parents is not unset
+        or row.normalised is not unset
+    ]
+    if not places:
+        return True
+    lines = block.split(b"\n")
+    try:
+        for at in places:
+            decode_entry(lines[at], version)
+    except Undecodable:
+        return False
+    return True

@@ -1,0 +1,193 @@
+"""What every store does: the protocol, the list filter and the summary.
+
+Spec: stores 1 and 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from agentsession.entries import Entry
+from agentsession.errors import AgentSessionError
+from agentsession.header import Header
+from agentsession.session import Session
+from agentsession.timestamp import Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """One session in a listing.
+
+    Attributes:
+        header: its header.
+        name: its display name; empty when it has none, or when it was not asked for.
+        superseded_by: the session it was continued in; as ``name``.
+        path: its file, in stores that have one.
+        size: its size in bytes, when known.
+        modified: when it was last written to, when known.
+
+    Spec: stores 2.
+    """
+
+    header: Header
+    name: str = ""
+    superseded_by: str = ""
+    path: Path | None = None
+    size: int | None = None
+    modified: Timestamp | None = None
+
+    @property
+    def id(self) -> str:
+        """The session id."""
+        return self.header.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListFilter:
+    """Which sessions to list, and what to find out about them. Empty members do not filter.
+
+    Attributes:
+        cwd: the working directory of the header, exactly.
+        parent_session: the session they were forked or spawned from.
+        after, before: bounds of ``created_at``, both exclusive: times, aware datetimes or
+            their text.
+        limit: at most so many results; 0 for all.
+        with_names: fill ``Summary.name``, where that costs reading the whole session.
+        current: leave out sessions that were continued in another one.
+
+    Spec: stores 2.
+
+    Raises:
+        ValueError: a naive datetime, text that is no time, or a negative limit.
+    """
+
+    cwd: str = ""
+    parent_session: str = ""
+    after: Timestamp | datetime | str | None = None
+    before: Timestamp | datetime | str | None = None
+    limit: int = 0
+    with_names: bool = False
+    current: bool = False
+
+    def __post_init__(self) -> None:
+        for bound in ("after", "before"):
+            value = getattr(self, bound)
+            object.__setattr__(self, bound, Timestamp.of(value) if value else None)
+        if self.limit < 0:
+            raise ValueError(f"limit {self.limit}: it must be 0 for all, or more")
+
+    @property
+    def reads_entries(self) -> bool:
+        """Whether the answer needs more of a session than its header."""
+        return self.with_names or self.current
+
+    def matches(self, header: Header) -> bool:
+        """Return whether a header passes the filters that look at headers only."""
+        created = header.created_at
+        if self.cwd and header.cwd != self.cwd:
+            return False
+        if self.parent_session and header.parent_session != self.parent_session:
+            return False
+        if isinstance(self.after, Timestamp) and (created is None or created <= self.after):
+            return False
+        return not (
+            isinstance(self.before, Timestamp) and (created is None or created >= self.before)
+        )
+
+    def keep(self, summary: Summary) -> bool:
+        """Return whether a summary passes: its header matches, and it is current if asked."""
+        return self.matches(summary.header) and not (self.current and summary.superseded_by)
+
+
+def newest_first(summaries: Iterable[Summary]) -> list[Summary]:
+    """Return summaries by ``created_at``, newest first; equal times by id, descending.
+
+    Spec: stores 2.
+    """
+
+    def key(summary: Summary) -> tuple[int, str]:
+        created = summary.header.created_at
+        return (created.nanoseconds if created else 0, summary.id)
+
+    return sorted(summaries, key=key, reverse=True)
+
+
+class Store(Protocol):
+    """A place that keeps sessions.
+
+    A session that ``create`` or ``open`` returns is shared with the store: it shows what
+    is appended later, moving its leaf steers the next append, and ``session.append`` is
+    ``store.append``. Opening it again gives the same object. Stores are thread-safe, and
+    context managers that close at the end.
+
+    Spec: stores 1, decision A5.
+    """
+
+    def create(self, header: Header | None = None) -> Session:
+        """Return a new session; members the header leaves empty are filled.
+
+        Raises:
+            SessionExists: when the id is in the store.
+            InvalidEntry: when the header cannot be written, or its id cannot be stored.
+            UnsupportedFormat: when it asks for a format that is not written here.
+            ReadOnly, StoreFailed: when the store cannot take it.
+        """
+        ...
+
+    def open(self, session_id: str) -> Session:
+        """Return a session of the store.
+
+        Raises:
+            NoSession: when it is not there.
+            SessionLocked: when another writer holds it.
+            DamagedFile, DuplicateEntry, NoEntry, UnsupportedFormat: when it cannot be read.
+            StoreFailed: when the storage fails.
+        """
+        ...
+
+    def append(self, session_id: str, entry: Entry) -> str:
+        """Append an entry to a session, opening it when need be; return the entry's id.
+
+        When this raises, the entry is not in memory.
+
+        Raises:
+            AgentSessionError: what :meth:`open` and :meth:`agentsession.Session.append` raise.
+            ReadOnly, ConcurrentWriter, StoreFailed: when the store cannot take it.
+        """
+        ...
+
+    def list(self, filter: ListFilter | None = None) -> Iterator[Summary | AgentSessionError]:  # noqa: A002
+        """Yield the sessions, newest first, and then an error for each that cannot be read.
+
+        Errors are yielded, not raised, so that one bad file never hides the rest; tell them
+        apart with ``isinstance(item, Summary)``.
+        """
+        ...
+
+    def delete(self, session_id: str) -> None:
+        """Remove a session.
+
+        Raises:
+            NoSession: when it is not there.
+            SessionLocked: when another writer holds it.
+            ReadOnly, StoreFailed: when the store cannot remove it.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of every session and of the store. Closing twice is fine."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...

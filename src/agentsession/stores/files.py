@@ -1,0 +1,207 @@
+"""The few things a store asks of the file system, each done the careful way.
+
+Every write of the file store goes through here, which makes its order visible in one place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import sys
+import time
+from pathlib import Path
+
+DIRECTORY_MODE = 0o755
+FILE_MODE = 0o600
+LEFT_BEHIND_SECONDS = 3600
+
+# A symbolic link in a store's root is never followed, a FIFO never waited for, and no
+# descriptor reaches a program this process starts.
+_CAREFUL = (
+    getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_NO_HARD_LINKS = frozenset(
+    {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
+)
+
+
+def open_file(path: Path, flags: int = os.O_RDONLY) -> int:
+    """Return a descriptor of a regular file.
+
+    Raises:
+        OSError: when it cannot be opened; ``ELOOP`` for a symbolic link, ``EINVAL`` for
+            anything else that is not a regular file.
+    """
+    fd = os.open(path, flags | _CAREFUL)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return fd
+
+
+def read_all(fd: int) -> bytes:
+    """Return the whole content of an open file, leaving it open."""
+    with open(fd, "rb", closefd=False) as file:
+        file.seek(0)
+        return file.read()
+
+
+def write_new(path: Path, data: bytes) -> int:
+    """Return the descriptor of a new file that durably holds ``data``, open for appending.
+
+    A file of that name is replaced; nothing is left when this fails.
+
+    Raises:
+        OSError: when it cannot be written.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | _CAREFUL
+    fd = os.open(path, flags, FILE_MODE)
+    try:
+        append(fd, data)
+        sync(fd)
+    except BaseException:
+        os.close(fd)
+        remove(path)
+        raise
+    return fd
+
+
+def append(fd: int, data: bytes) -> None:
+    """Write to the end of an open file, all of it in one call.
+
+    Raises:
+        OSError: when it cannot be written, or not wholly.
+    """
+    written = os.write(fd, data)
+    if written < len(data):
+        raise OSError(f"only {written} of {len(data)} bytes could be written; is the disk full?")
+
+
+def sync(fd: int) -> None:
+    """Return when the content of an open file is on the device."""
+    if sys.platform == "darwin":
+        import fcntl  # noqa: PLC0415
+
+        with contextlib.suppress(OSError):
+            # fsync alone leaves the data in the drive's own cache there.
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+            return
+    os.fsync(fd)
+
+
+def put_in_place(temporary: Path, path: Path) -> None:
+    """Give a whole file its name; the temporary name is gone afterwards.
+
+    Raises:
+        FileExistsError: when the name is taken.
+        OSError: when the file system refuses.
+    """
+    try:
+        os.link(temporary, path)
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINKS:
+            raise
+        # Without hard links the name is claimed empty first: it is taken, and shows as
+        # unreadable for a moment.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | _CAREFUL, FILE_MODE))
+        temporary.replace(path)
+        return
+    remove(temporary)
+
+
+def remove(path: Path) -> None:
+    """Remove a file if it is there, or leave it to be overwritten later."""
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
+def sweep(directory: Path, suffix: str) -> None:
+    """Remove temporary files that a killed process left an hour ago or earlier."""
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name.endswith(suffix) and _is_old(entry):
+                remove(Path(entry.path))
+
+
+def _is_old(entry: os.DirEntry[str]) -> bool:
+    return entry.stat(follow_symlinks=False).st_mtime < time.time() - LEFT_BEHIND_SECONDS
+
+
+def is_at(path: Path, fd: int) -> bool:
+    """Return whether a name still stands for an open file."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return os.path.samestat(found, os.fstat(fd))
+
+
+def make_directories(path: Path) -> None:
+    """Make a directory and those above it, each durably.
+
+    Raises:
+        OSError: when one cannot be made.
+    """
+    if path.is_dir():
+        return
+    if path.parent != path:
+        make_directories(path.parent)
+    make_directory(path)
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory in an existing one, durably, unless it is there.
+
+    Raises:
+        OSError: when it cannot be made.
+    """
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(DIRECTORY_MODE)
+        sync_directory(path.parent)
+    if not path.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "not a directory", str(path))
+
+
+def sync_directory(path: Path) -> None:
+    """Return when the names in a directory are on the device, where a system can say so."""
+    if sys.platform == "win32":
+        return
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        sync(fd)
+    except OSError as error:
+        # Some file systems have no fsync of directories; that is all they can promise.
+        if error.errno not in {errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP}:
+            raise
+    finally:
+        os.close(fd)
+
+
+def exclude_others(fd: int, seconds: float) -> bool:
+    """Take the ``flock`` of an open file; return False when others keep it that long.
+
+    It ends with the descriptor. Where there is no ``flock`` this takes nothing and says True.
+    """
+    if sys.platform == "win32":
+        return True
+    import fcntl  # noqa: PLC0415
+
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.005)
+        except OSError:
+            return True
+        else:
+            return True

@@ -1,0 +1,425 @@
+"""The tree: entries below a header, the leaf, and how an entry is appended.
+
+Spec: format 8.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from agentsession import versions
+from agentsession.codec import check_appendable
+from agentsession.entries import LEAF_LABEL, Entry
+from agentsession.errors import (
+    AgentSessionError,
+    CallRejected,
+    DamagedFile,
+    DuplicateEntry,
+    InvalidEntry,
+    NoEntry,
+    ReadOnly,
+)
+from agentsession.header import Header
+from agentsession.ids import new_entry_id
+from agentsession.record_entries import (
+    DecisionEntry,
+    DispatchEntry,
+    InfoEntry,
+    LabelEntry,
+    LinkEntry,
+)
+from agentsession.rows import Rows
+from agentsession.timestamp import Timestamp
+
+_NOTED = frozenset({"label", "info", "link"})
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedLine:
+    """A last line that could not be read, most often cut short by a crash.
+
+    Attributes:
+        line: 1-based line number, blank lines counted.
+        data: its bytes without the line end.
+        error: why it could not be read.
+        start: byte offset of the line in the file.
+        is_json: whether it is JSON and was refused for what it says.
+
+    Spec: format 7.3.
+    """
+
+    line: int
+    data: bytes
+    error: AgentSessionError
+    start: int
+    is_json: bool
+
+    def __str__(self) -> str:
+        return f"line {self.line} was cut short: {self.error}"
+
+
+class Tree:
+    """Header and entries as a tree with a leaf; what :class:`~agentsession.Session` stands on.
+
+    Attributes:
+        header: the header, as the file has it.
+        truncated: the last line when it could not be read, else ``None``.
+        source: the bytes that were read, kept only where they are not simply the lines
+            of the entries with a line feed each.
+
+    Spec: format 8.
+    """
+
+    def __init__(self, header: Header | None = None) -> None:
+        self.header = (header or Header()).filled()
+        self.truncated: TruncatedLine | None = None
+        self.source: bytes | None = None
+        self._reset()
+
+    def _reset(self) -> None:
+        self._rows = Rows()
+        self._children: dict[str | None, list[str]] | None = None
+        self._noted: list[Entry] = []
+        self._leaf: str | None = None
+        self._notes: list[str] = []
+        self._read_count = 0
+        self._append: Callable[[Entry], str] | None = None
+        self._read_only = ""
+        self._lock = threading.RLock()
+
+    @classmethod
+    def restored(
+        cls,
+        header: Header,
+        rows: Rows,
+        *,
+        truncated: TruncatedLine | None,
+        notes: list[str],
+        source: bytes | None,
+    ) -> Self:
+        """Return the session a reader found; nothing is checked. For readers."""
+        session = cls.__new__(cls)
+        session.header = header
+        session.truncated = truncated
+        session.source = source
+        session._reset()
+        session._rows = rows
+        session._notes = notes
+        session._read_count = len(rows)
+        session._noted = [rows[row] for row in rows.of_types(_NOTED)]
+        session._leaf = session._resumed_leaf()
+        return session
+
+    # What is there.
+
+    @property
+    def id(self) -> str:
+        """The session id."""
+        return self.header.id
+
+    @property
+    def leaf(self) -> str | None:
+        """The id of the entry the next append goes under; ``None`` when there is none."""
+        return self._leaf
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries in file order."""
+        with self._lock:
+            return tuple(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __contains__(self, entry_id: object) -> bool:
+        return entry_id in self._rows.index
+
+    def __getitem__(self, entry_id: str) -> Entry:
+        try:
+            return self._rows[self._rows.index[entry_id]]
+        except (KeyError, TypeError):
+            raise self._no_entry(entry_id) from None
+
+    def __repr__(self) -> str:
+        return f"<Session {self.id} with {len(self)} entries, leaf {self._leaf or '-'}>"
+
+    def _no_entry(self, entry_id: object) -> NoEntry:
+        return NoEntry(f'session {self.id} has no entry "{entry_id}"', entry_id=str(entry_id))
+
+    def get(self, entry_id: str) -> Entry | None:
+        """Return the entry with an id, or ``None``."""
+        return self[entry_id] if entry_id in self._rows.index else None
+
+    def children(self, entry_id: str | None) -> tuple[Entry, ...]:
+        """Return the entries directly below one, in file order; the roots for ``None``.
+
+        Raises:
+            NoEntry: when the id is unknown.
+        """
+        with self._lock:
+            if entry_id and entry_id not in self._rows.index:
+                raise self._no_entry(entry_id)
+            return tuple(self[child] for child in self._child_ids().get(entry_id or None, ()))
+
+    def _child_ids(self) -> dict[str | None, list[str]]:
+        if self._children is None:
+            self._children = {}
+            for entry_id, parent in zip(self._rows.ids, self._rows.parents, strict=True):
+                self._children.setdefault(parent, []).append(entry_id)
+        return self._children
+
+    @property
+    def roots(self) -> tuple[Entry, ...]:
+        """The entries without a parent, in file order."""
+        return self.children(None)
+
+    @property
+    def leaves(self) -> tuple[Entry, ...]:
+        """The entries without children, in file order."""
+        with self._lock:
+            children = self._child_ids()
+            return tuple(self[entry_id] for entry_id in self._rows.ids if entry_id not in children)
+
+    def path(self, entry_id: str | None = None) -> list[Entry]:
+        """Return the entries from a root to one entry, or to the leaf; empty without a leaf.
+
+        Raises:
+            NoEntry: when the id is unknown.
+        """
+        with self._lock:
+            if entry_id is None:
+                entry_id = self._leaf
+            elif entry_id not in self._rows.index:
+                raise self._no_entry(entry_id)
+            path = []
+            while entry_id is not None:
+                entry = self._rows[self._rows.index[entry_id]]
+                path.append(entry)
+                entry_id = entry.parent
+            path.reverse()
+            return path
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels in force, by target: the last one wins, ``null`` removes (format 8.1)."""
+        found: dict[str, str] = {}
+        for entry in self._noted:
+            if isinstance(entry, LabelEntry):
+                if entry.label is None:
+                    found.pop(entry.target, None)
+                else:
+                    found[entry.target] = entry.label
+        return found
+
+    @property
+    def name(self) -> str:
+        """The display name: the last non-empty one; empty when there is none."""
+        names = (entry.name for entry in reversed(self._noted) if isinstance(entry, InfoEntry))
+        return next(filter(None, names), "")
+
+    @property
+    def superseded_by(self) -> str:
+        """The id of the session this one was continued in; empty when it was not."""
+        links = (
+            entry.session
+            for entry in reversed(self._noted)
+            if isinstance(entry, LinkEntry) and entry.rel == "continued_in"
+        )
+        return next(filter(None, links), "")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know: repairs, and what this release does not judge."""
+        return (*self._notes, *versions.not_judged(self.header.version))
+
+    # Where the next entry goes.
+
+    def branch(self, entry_id: str) -> None:
+        """Move the leaf to an entry: the next append forks there.
+
+        Raises:
+            NoEntry: when the id is unknown.
+        """
+        with self._lock:
+            self._leaf = self[entry_id].id
+
+    def reset_leaf(self) -> None:
+        """Leave no leaf: the next append starts a new root."""
+        with self._lock:
+            self._leaf = None
+
+    def mark_leaf(self) -> LabelEntry:
+        """Return the label that makes the leaf durable. It is not appended.
+
+        After it was appended, an append elsewhere moves the live leaf all the same; which
+        of the two a reopened session starts from is settled by the label (format 8.4).
+
+        Raises:
+            NoEntry: when there is no leaf.
+        """
+        return LabelEntry(self._leaf_or_raise(), LEAF_LABEL)
+
+    def _leaf_or_raise(self) -> str:
+        if self._leaf is None:
+            raise NoEntry(f"session {self.id} has no leaf")
+        return self._leaf
+
+    def _resumed_leaf(self) -> str | None:
+        marked_at = marked = None
+        for entry in self._noted:
+            if not isinstance(entry, LabelEntry):
+                continue
+            if entry.label == LEAF_LABEL and entry.target in self._rows.index:
+                marked_at, marked = entry.id, entry.target
+            elif entry.label is None and entry.target == marked:
+                marked_at = marked = None
+        if marked is None or marked_at is None:
+            return self._rows.ids[-1] if self._rows.ids else None
+        below = {marked}
+        leaf = marked
+        written_at = self._rows.index[marked_at]
+        for row in range(self._rows.index[marked] + 1, len(self._rows)):
+            if self._rows.parents[row] in below:
+                below.add(self._rows.ids[row])
+                if row > written_at:
+                    leaf = self._rows.ids[row]
+        return leaf
+
+    # Appending.
+
+    def append(self, entry: Entry) -> str:
+        """Append an entry below the leaf, or below the parent it names; return its id.
+
+        In a session opened from a store this writes to the store (decision A5).
+
+        Spec: format 8.3.
+
+        Raises:
+            InvalidEntry: when the format forbids the entry; ``CallRejected`` for a dispatch
+                of a rejected call.
+            NoEntry: when its parent is unknown.
+            DuplicateEntry: when its id is taken.
+            UnsupportedFormat: when sessions of this version are only read.
+            ReadOnly: when the session was opened for reading.
+        """
+        if self._append is not None:
+            return self._append(entry)
+        with self._lock:
+            sealed = self.prepare(entry)
+            self.commit(sealed)
+            return sealed.id
+
+    def prepare(self, entry: Entry) -> Entry:
+        """Return the entry as it would be appended now; nothing changes. For stores.
+
+        A store writes the line of the entry returned and then calls :meth:`commit`, so
+        that memory never holds what the storage refused.
+
+        Raises:
+            AgentSessionError: as :meth:`append`.
+        """
+        with self._lock:
+            version = versions.check_writable(self.header.format)
+            if self._read_only:
+                raise ReadOnly(self._read_only)
+            self._refuse_after_refused_tail()
+            if not isinstance(entry, Entry):
+                raise InvalidEntry(f"a {type(entry).__name__} is not an entry")
+            check_appendable(entry, version)
+            parent = entry.parent or self._leaf
+            if parent is not None and parent not in self._rows.index:
+                raise NoEntry(
+                    f'{entry.type} entry: its parent "{parent}" is not in session {self.id}',
+                    entry_id=parent,
+                )
+            if entry.id in self._rows.index:
+                raise DuplicateEntry(
+                    f'session {self.id} already has an entry "{entry.id}"', entry_id=entry.id
+                )
+            if isinstance(entry, DispatchEntry):
+                self._refuse_rejected(entry, parent)
+            ts = entry.ts or Timestamp.now()
+            return entry.sealed(entry.id or self._new_id(), parent, ts.text)
+
+    def commit(self, sealed: Entry) -> None:
+        """Take an entry that :meth:`prepare` returned into the tree. For stores."""
+        with self._lock:
+            if self.source is not None and len(self._rows) == self._read_count:
+                self._mend_tail()
+            self._rows.append(sealed)
+            if self._children is not None:
+                self._children.setdefault(sealed.parent, []).append(sealed.id)
+            if sealed.type in _NOTED:
+                self._noted.append(sealed)
+            self._leaf = sealed.id
+            if isinstance(sealed, LabelEntry) and sealed.label == LEAF_LABEL:
+                self._leaf = sealed.target if sealed.target in self._rows.index else sealed.id
+
+    def bind(self, append: Callable[[Entry], str] | None, *, read_only: str = "") -> None:
+        """Make :meth:`append` go through a store, or refuse with a sentence. For stores."""
+        self._append = append
+        self._read_only = read_only
+
+    def _new_id(self) -> str:
+        for _ in range(8):
+            entry_id = new_entry_id()
+            if entry_id not in self._rows.index:
+                return entry_id
+        return "".join(new_entry_id() for _ in range(4))
+
+    def _refuse_rejected(self, entry: DispatchEntry, parent: str | None) -> None:
+        if parent is None:
+            return
+        for earlier in self.path(parent):
+            if (
+                isinstance(earlier, DecisionEntry)
+                and earlier.verdict == "reject"
+                and earlier.call_id == entry.call_id
+            ):
+                raise CallRejected(
+                    f"call {entry.call_id} was rejected by {earlier.id} and must not be dispatched",
+                    call_id=entry.call_id,
+                )
+
+    def _refuse_after_refused_tail(self) -> None:
+        tail = self.truncated
+        if tail is not None and tail.is_json and len(self._rows) == self._read_count:
+            raise DamagedFile(
+                f"the last line is JSON but was refused ({tail.error}); repair the file before "
+                "appending to it",
+                line=tail.line,
+                start=tail.start,
+                end=tail.start + len(tail.data),
+            )
+
+    def _mend_tail(self) -> None:
+        source = self.source or b""
+        if self.truncated is not None:
+            source = source[: self.truncated.start]
+            self._notes.append(
+                f"line {self.truncated.line} was cut short and was removed before the first append"
+            )
+        if source and not source.endswith(b"\n"):
+            source += b"\n"
+            self._notes.append(
+                "the last line had no line end; one was added before the first append"
+            )
+        self.source = source
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield what :func:`agentsession.write` writes, piece by piece, line ends included."""
+        with self._lock:
+            if self.source is not None:
+                yield self.source
+                lines = self._rows.lines(self._read_count)
+            else:
+                yield self.header.line + b"\n"
+                lines = self._rows.lines()
+            for line in lines:
+                yield line + b"\n"
