@@ -27,16 +27,6 @@ help:
 	@sed -n 's/^#   //p' Makefile
 
 demo: $(DEMO_READY)
-	@echo "== sessions in examples/sessions"
-	@$(AGENTSESSION) list examples/sessions
-	@for file in examples/sessions/*/*.jsonl; do \
-	  echo; echo "== verify $$file"; \
-	  $(AGENTSESSION) verify "$$file" || exit 1; \
-	done
-	@file=$$(ls examples/sessions/*/*.jsonl | head -n 1); \
-	  echo; echo "== show $$file"; \
-	  $(AGENTSESSION) show "$$file"
-	@echo; echo "== record a session with the example agent"
 	@$(PY) examples/demo.py
 
 test: $(DEV_READY)

@@ -26,7 +26,7 @@ from agentsession.header import Header
 from agentsession.record_entries import CustomEntry, InfoEntry
 from agentsession.stores import JSONLStore, ListFilter, LockHolder, Summary, SyncPolicy
 
-ROUNDS_A_SESSION = 25
+ROUNDS_A_SESSION = 10
 FILLINGS = (b"", b"x" * 50, b"y" * 5_000, b"z" * 200_000)
 
 

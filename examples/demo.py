@@ -19,6 +19,7 @@ from pathlib import Path
 import scripted_server
 
 HERE = Path(__file__).resolve().parent
+AGENT = HERE / "record_agent.py"
 PROMPT = "Wait for the build, then tell me."
 
 
@@ -33,18 +34,19 @@ def title(text: str) -> None:
 
 def shown(*command: str | Path) -> None:
     """Print a command."""
-    print(f"$ {shlex.join(map(str, command))}", flush=True)
+    words = (word if word == ">" else shlex.quote(str(word)) for word in command)
+    print("$", *words, flush=True)
 
 
-def agentsession(*arguments: str | Path) -> None:
+def agentsession(*arguments: str | Path, directory: Path | None = None) -> None:
     """Run the command of this package."""
     shown("agentsession", *arguments)
-    run([sys.executable, "-m", "agentsession", *map(str, arguments)])
+    run([sys.executable, "-m", "agentsession", *map(str, arguments)], directory=directory)
 
 
-def run(command: list[str], *, expected: int = 0) -> None:
+def run(command: list[str], *, directory: Path | None = None, expected: int = 0) -> None:
     """Run a program and check its exit code."""
-    code = subprocess.run(command, check=False).returncode
+    code = subprocess.run(command, check=False, cwd=directory).returncode
     if code != expected:
         raise Failed(f"{shlex.join(command)} ended with {code}, not with {expected}")
 
@@ -65,35 +67,42 @@ def tour(sessions: Path) -> None:
 
 def recording(work: Path) -> None:
     """Record a session, kill the agent while a tool runs, and go on."""
-    agent = [sys.executable, str(HERE / "record_agent.py")]
-    root, project = work / "sessions", work / "project"
-    project.mkdir()
     with scripted_server.running() as base_url:
-        options = [f"--root={root}", f"--dir={project}", f"--base-url={base_url}"]
+        os.environ["OPENAI_BASE_URL"] = base_url
         title("a session of your own: the agent is killed while its tool runs")
-        shown("python", "examples/record_agent.py", *options, PROMPT)
-        session = killed_in_tool([*agent, *options, PROMPT], root)
-        shown("python", "examples/record_agent.py", *options, "--resume", session)
-        run([*agent, *options, "--resume", session], expected=3)
+        shown("cd", work)
+        shown("export", f"OPENAI_BASE_URL={base_url}")
+        session = killed_in_tool(work, PROMPT)
+        title("what a new process finds")
+        agent(work, "--resume", session, expected=3)
         title("the tool is run again, and this time the file it waits for is there")
-        (project / "build.log").write_text("build passed\n", encoding="utf-8")
-        shown("python", "examples/record_agent.py", *options, "--resume", session, "--retry")
-        run([*agent, *options, "--resume", session, "--retry"])
-    agentsession("verify", next(root.glob("*/*.jsonl")))
+        (work / "build.log").write_text("build passed\n", encoding="utf-8")
+        shown("echo", "build passed", ">", "build.log")
+        agent(work, "--resume", session, "--retry")
+    agentsession("verify", "sessions", session, directory=work)
 
 
-def killed_in_tool(command: list[str], root: Path) -> str:
+def agent(work: Path, *arguments: str, expected: int = 0) -> None:
+    """Run the example agent."""
+    shown("python", AGENT, *arguments)
+    run([sys.executable, str(AGENT), *arguments], directory=work, expected=expected)
+
+
+def killed_in_tool(work: Path, prompt: str) -> str:
     """Run the agent, kill it once its record says a tool was started; return the session's id."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    shown("python", AGENT, prompt)
+    with subprocess.Popen(
+        [sys.executable, str(AGENT), prompt], cwd=work, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
-        print(first, end="")
-        while process.poll() is None:
-            if any(b'"type":"dispatch"' in file.read_bytes() for file in root.glob("*/*.jsonl")):
-                break
+        print(first, end="", flush=True)
+        while not any(
+            b'"type":"dispatch"' in file.read_bytes() for file in work.glob("sessions/*/*.jsonl")
+        ):
+            if process.poll() is not None:
+                raise Failed("the agent ended before its tool was started")
             time.sleep(0.05)
-        else:
-            raise Failed("the agent ended before its tool was started")
         process.kill()
         shown("kill", "-9", str(process.pid))
     found = re.fullmatch(r"session (\S+)\n", first)
@@ -105,6 +114,7 @@ def killed_in_tool(command: list[str], root: Path) -> str:
 def main() -> int:
     """Run the demo; return 0 when every step went as it should."""
     os.environ["OPENAI_API_KEY"] = "none is needed on loopback"
+    os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1"
     os.environ["PAGER"] = "cat"
     os.chdir(HERE.parent)
     sessions = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("examples/sessions")

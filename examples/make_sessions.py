@@ -134,7 +134,7 @@ def grow_and_continue(studio: Studio) -> None:
         for prompt in ("Call me Ada.", "I like short answers.", "Add 19 and 23."):
             agent.run(prompt)
         summary = user_message("(Before: the user is Ada and likes short answers.)")
-        session.append(session.compact_keeping(2, summary))
+        session.append(session.compact_keeping(1, summary))
         agent.run("Thank you.")
         session.append(ags.InfoEntry("Growing"))
         successor = ags.continue_session(store, session.id, summary)
@@ -161,7 +161,8 @@ def first_run_start(session: ags.Session) -> str:
 
 def main() -> int:
     """Make the sessions in the directory given."""
-    os.environ.setdefault("OPENAI_API_KEY", "none is needed on loopback")
+    os.environ["OPENAI_API_KEY"] = "none is needed on loopback"
+    os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1"
     root = Path(sys.argv[1])
     with tempfile.TemporaryDirectory() as directory, scripted_server.running() as base_url:
         project = Path(directory)

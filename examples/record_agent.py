@@ -83,8 +83,8 @@ class Agent:
         settings = {"model": model, "instructions": INSTRUCTIONS, "tools": self.toolbox.schemas}
         self.session.append(ags.config_from_request(settings))
 
-    def run(self, prompt: str = "") -> bool:
-        """Work until the model has no more calls; return whether the run ended by itself.
+    def run(self, prompt: str = "") -> str:
+        """Work until the model has no more calls; return why the run ended.
 
         Calls left over from an earlier run come first, then ``prompt``.
         """
@@ -92,7 +92,7 @@ class Agent:
         self.close_open_run()
         if not pending and not prompt and not self.owes_request():
             say("nothing is left to do")
-            return True
+            return "done"
         run_id = f"run_{uuid.uuid4().hex[:8]}"
         self.session.append(ags.RunEntry.start(run_id, "resume" if pending else "input"))
         reason, ref = "", ""
@@ -107,9 +107,7 @@ class Agent:
             say(f"error: {error}")
         except KeyboardInterrupt:
             reason = "interrupted"
-        self.close_open_run(reason, ref)
-        end = self.session.runs()[-1].end
-        return end is not None and end.reason == "done"
+        return self.close_open_run(reason, ref)
 
     def converse(self) -> None:
         """Ask the model until it has no more calls, or one of them has to wait."""
@@ -187,11 +185,14 @@ class Agent:
         items = self.session.context().items
         return bool(items) and (items[-1].role == "user" or items[-1].type.endswith("_output"))
 
-    def close_open_run(self, reason: str = "", ref: str = "") -> None:
-        """Record the end of a run that is open, for the reason its entries show."""
+    def close_open_run(self, reason: str = "", ref: str = "") -> str:
+        """Record the end of a run that is open; return its reason, by default what it shows."""
         run = self.session.open_run() if self.session.leaf else None
-        if run is not None:
-            self.session.append(self.session.end_run(reason or run.reason(), ref))
+        if run is None:
+            return ""
+        reason = reason or run.reason()
+        self.session.append(self.session.end_run(reason, ref))
+        return reason
 
     def report(self) -> None:
         """Say what became of the calls that have no output."""
@@ -290,42 +291,46 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def work(options: argparse.Namespace, store: JSONLStore) -> int:
+def work(options: argparse.Namespace, store: JSONLStore, client: openai.OpenAI) -> int:
     """Run the agent once; return its exit code."""
     directory = Path(options.dir).resolve()
-    toolbox = Toolbox(directory)
-    client = openai.OpenAI(base_url=options.base_url)
     if options.resume:
         session = store.open(options.resume)
     else:
-        session = store.create(
-            ags.Header(
-                harness=ags.Harness("record-agent", VERSION),
-                records=ags.ALL_RECORDS,
-                cwd=options.cwd or str(directory),
-            )
+        header = ags.Header(
+            harness=ags.Harness("record-agent", VERSION),
+            records=ags.ALL_RECORDS,
+            cwd=options.cwd or str(directory),
         )
-    agent = Agent(store, session, client, toolbox, held=options.held, in_flight=options.in_flight)
+        session = store.create(header)
+    answers = {"held": options.held, "in_flight": options.in_flight}
+    agent = Agent(store, session, client, Toolbox(directory), **answers)
     say(f"session {session.id}")
     if session.leaf is None:
         agent.configure(options.model)
     agent.report()
-    unanswered = agent.unanswered()
-    if not unanswered and agent.run(options.prompt):
-        return 0
-    unanswered = unanswered or agent.unanswered()
-    if unanswered:
-        say(f"{unanswered} (with --resume {session.id})")
-        return NEEDS_ANSWER
-    return 1
+    needed = agent.unanswered()
+    if not needed:
+        reason = agent.run(options.prompt)
+        if reason == "done":
+            return 0
+        if reason != "input_required":
+            say(f"the run ended: {reason} (go on with --resume {session.id})")
+            return 1
+        needed = agent.unanswered()
+    say(f"{needed} (with --resume {session.id})")
+    return NEEDS_ANSWER
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the agent from the command line; return its exit code."""
     options = parse(arguments)
     try:
-        with JSONLStore(options.root, on_stale_lock=took_over) as store:
-            return work(options, store)
+        with (
+            openai.OpenAI(base_url=options.base_url) as client,
+            JSONLStore(options.root, on_stale_lock=took_over) as store,
+        ):
+            return work(options, store, client)
     except (ags.AgentSessionError, openai.OpenAIError, OSError) as error:
         print(f"record_agent: {error}", file=sys.stderr)
         return 1

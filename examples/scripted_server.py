@@ -151,7 +151,7 @@ def item_of(step: Say | Call | Think, outputs: list[str], number: int) -> Json:
     match step:
         case Say(text):
             text = text.format(*outputs, *[""] * 9)
-            part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+            part = {"type": "output_text", "text": text, "annotations": []}
             return {
                 "id": f"msg_{secrets.token_hex(8)}",
                 "type": "message",

@@ -44,6 +44,8 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
                 "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
                 "OPENAI_BASE_URL": process.stdout.readline().strip(),
                 "OPENAI_API_KEY": "none is needed on loopback",
+                "NO_PROXY": "127.0.0.1",
+                "no_proxy": "127.0.0.1",
                 "PYTHONWARNINGS": "error",
             }
         finally:

@@ -100,6 +100,15 @@ from agentsession.settings import Settings
 from agentsession.timestamp import Timestamp
 from agentsession.verification import Form, Verification
 from agentsession.versions import FORMAT, FORMAT_MAJOR, PAYLOAD, parse_format
+from agentsession.vocabulary import (
+    DecidedBy,
+    OutcomeKind,
+    Rel,
+    RunReason,
+    RunSource,
+    Verdict,
+    WorkspaceKind,
+)
 from agentsession.writing import dump, write
 
 __version__ = "0.1.0"
@@ -126,6 +135,7 @@ __all__ = [
     "Context",
     "CustomEntry",
     "DamagedFile",
+    "DecidedBy",
     "DecisionEntry",
     "DispatchEntry",
     "DuplicateEntry",
@@ -151,14 +161,18 @@ __all__ = [
     "NotJSON",
     "OmittedPart",
     "OutcomeEntry",
+    "OutcomeKind",
     "QueuedEntry",
     "ReadOnly",
     "ReasonMismatch",
     "RecordMissing",
     "Reference",
+    "Rel",
     "ResponseEntry",
     "Run",
     "RunEntry",
+    "RunReason",
+    "RunSource",
     "Session",
     "SessionExists",
     "SessionLocked",
@@ -170,8 +184,10 @@ __all__ = [
     "TruncatedLine",
     "UnknownEntry",
     "UnsupportedFormat",
+    "Verdict",
     "Verification",
     "Workspace",
+    "WorkspaceKind",
     "build_context",
     "build_request",
     "canonical_json",

@@ -18,6 +18,7 @@ import msgspec
 
 from agentsession import text
 from agentsession.codec import Undecodable, decode_entry
+from agentsession.entries import Entry
 from agentsession.members import Version
 
 
@@ -152,6 +153,8 @@ def _members_hold(rows: list[Any], types: list[str], block: bytes, version: Vers
         return False
     exact = found & _CHECKED_EXACTLY
     unset = msgspec.UNSET
+    if version >= Entry.parents.since and any(row.parents is not unset for row in rows):
+        return False  # what they name has to stand before them
     places = [
         at
         for at, row in enumerate(rows)

@@ -177,9 +177,10 @@ class _Surroundings:
 
     settings: Settings
     before: bytes
-    after: bytes = b""
-    after_no_items: bytes = b""
-    error: CannotHash | None = None
+    after: bytes
+    after_no_items: bytes
+    error: CannotHash | None
+    no_items_error: CannotHash | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +197,7 @@ class _State:
     error: CannotHash | NoContext | None = None
 
     def finish(self) -> str:
-        error = self.error or self.around.error
+        error = self.error or (self.around.error if self.count else self.around.no_items_error)
         if error is not None:
             raise error
         sha = self.sha.copy()
@@ -251,7 +252,7 @@ class _Chain:
         around = self._surroundings(_configured(state.around.settings, entry))
         if around.before == state.around.before:
             return replace(state, around=around)
-        return None
+        return None if state.count or state.error else _started(around)
 
     def _restarted(self, settings: Settings, position: int) -> _State:
         """The state of the context at an index, from its first item on."""
@@ -311,26 +312,33 @@ class _Chain:
 
     def _surroundings(self, settings: Settings) -> _Surroundings:
         self._cost.settings_encoded += 1
-        members: list[tuple[bytes, bytes]] = []
-        try:
-            for name, value in setting_values(settings, self._form):
-                member = canonical_json({name: value})[1:-1]
-                members.append((name.encode("utf-16-be"), member))
-        except CannotHash as error:
-            return _Surroundings(settings, b"{", error=error)
-        members.sort()
-        before = [member for name, member in members if name < _INPUT]
-        after = [member for name, member in members if name > _INPUT]
-        # An extra member called input counts where there are no items.
-        no_items = [member for name, member in members if name >= _INPUT]
-        opened = b"{" + b",".join(before)
-        between = b"," if before else b""
+        before: list[tuple[bytes, bytes]] = []
+        after: list[tuple[bytes, bytes]] = []
+        own_input: list[tuple[bytes, bytes]] = []
+        error = no_items_error = None
+        for name, value in setting_values(settings, self._form):
+            key = name.encode("utf-16-be")
+            members = before if key < _INPUT else after if key > _INPUT else own_input
+            try:
+                members.append((key, canonical_json({name: value})[1:-1]))
+            except CannotHash as problem:
+                if members is not own_input:
+                    error = error or problem
+                no_items_error = no_items_error or problem
+        opened = b"{" + _joined([] if error else before)
         return _Surroundings(
             settings,
             before=opened,
-            after=b"]," + b",".join(after) + b"}",
-            after_no_items=between + b",".join(no_items) + b"}",
+            after=b"]," + _joined(after) + b"}",
+            # An extra member called input counts where there are no items.
+            after_no_items=(b"" if opened == b"{" else b",") + _joined(own_input + after) + b"}",
+            error=error,
+            no_items_error=no_items_error,
         )
+
+
+def _joined(members: list[tuple[bytes, bytes]]) -> bytes:
+    return b",".join(member for _, member in sorted(members))
 
 
 def _configured(settings: Settings, entry: Entry) -> Settings:

@@ -48,7 +48,7 @@ def plain(value: object) -> Any:
     dumped = _dump(value)
     if dumped is value:
         raise InvalidEntry(
-            f"a {type(value).__name__} is not a JSON value: give a mapping, JSON text or a model "
+            f"{type(value).__name__} is not a JSON value: give a mapping, JSON text or a model "
             "with to_dict or model_dump"
         )
     return plain(dumped)

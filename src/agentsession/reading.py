@@ -89,9 +89,11 @@ class _Reader:
         self.rows = Rows()
         self.notes: list[str] = []
         self.truncated: TruncatedLine | None = None
+        self.session_id = ""
 
     def session(self) -> Session:
         header = self._header()
+        self.session_id = header.id
         self._read_entries(header.version)
         return Session.restored(
             header,
@@ -208,8 +210,23 @@ class _Reader:
                     "which is not an earlier entry of the file",
                     entry_id=entry.parent,
                 )
+            if version >= Entry.parents.since:
+                self._check_references(entry)
             self._check_utf8(line, version)
             rows.append(entry)
+
+    def _check_references(self, entry: Entry) -> None:
+        """Refuse ``parents`` that name no earlier entry of the file (later drafts 6)."""
+        for reference in entry.parents:
+            if (
+                reference.session in ("", self.session_id)
+                and reference.entry not in self.rows.index
+            ):
+                raise NoEntry(
+                    f'{self._place()}: entry {entry.id} converges from "{reference.entry}", '
+                    "which is not an earlier entry of the file",
+                    entry_id=reference.entry,
+                )
 
     @staticmethod
     def _is_cut(error: Undecodable, version: Version) -> bool:

@@ -258,7 +258,11 @@ def _envelope(
 
 def _object(texts: dict[str, bytes], name: str) -> bytes | None:
     value = texts.get(name, b"null")
-    return None if value == b"null" else value
+    if value == b"null":
+        return None
+    if not value.startswith(b"{"):
+        raise InvalidEntry(f"{name} of a response must be an object", member=name)
+    return value
 
 
 def _milliseconds(latency: float | timedelta | None) -> int:

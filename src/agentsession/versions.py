@@ -119,9 +119,8 @@ def not_judged(version: Version) -> tuple[str, ...]:
     """Return what this release does not check in files of a version, as sentences."""
     if version <= (0, 3):
         return ()
-    notes = [
-        f"{format_name(version)} is a later draft: convergence (parents) was read and not checked"
-    ]
+    name = format_name(version)
+    notes = [f"{name} is a later draft: of convergence (parents) only the names were checked"]
     if has_content_ids(version):
         notes.append("entry ids are content hashes in this draft and were not recomputed")
     if version >= (0, 7):

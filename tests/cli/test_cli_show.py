@@ -32,11 +32,11 @@ instructions [base(9B) tone(8B)], omitted notes (budget), +ls, extra.temperature
 e0000002  e0000001  run        start run-1 input
 e0000003  e0000002  item       user: "List the files." from human inbox:1
 e0000004  e0000003  item       call ls("{}") (resp_1)
-e0000005  e0000004  response   resp_1 - completed hash sha256:518e6a1c8a86
+e0000005  e0000004  response   resp_1 - completed hash sha256:15b2f0230092
 e0000006  e0000005  dispatch   call_1 to tool
 e0000007  e0000006  item       output call_1: "a.txt b.txt"
 e0000008  e0000007  item       assistant: "Two files." (resp_2)
-e0000009  e0000008  response   resp_2 - completed hash sha256:19de6a7f6cbf
+e0000009  e0000008  response   resp_2 - completed hash sha256:d0402bd2cdcd
 e0000010  e0000009  run        end run-1 done
 e0000011  e0000010  custom     acme (7 bytes)  fork{times}2 [here]
 e0000012  e0000011  label      e0000011 = here
@@ -154,6 +154,20 @@ def test_hashed_ids_are_shown_and_named_by_their_first_digits(call: Caller, tmp_
     entries = call("show", path, "--json").json["entries"]
     assert [entry["id"] for entry in entries] == [first, second]
     assert entries[1]["converges_from"] == [{"session": "s9", "entry": "x"}]
+
+
+def test_a_version_not_known_here(call: Caller, tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(
+        header(b"0.99") + b'{"type":"info","id":"e1","parent":null,"ts":"2026-01-01T00:00:00Z"}\n'
+    )
+    for name in ("show", "verify"):
+        told = call(name, path)
+        assert (told.code, told.out) == (1, "")
+        assert "--allow-newer" in told.err
+        shown = call(name, "--allow-newer", path)
+        assert shown.code == 0
+        assert "note: this version is unknown here" in shown.out
 
 
 def test_nothing_a_terminal_acts_on_comes_out(call: Caller, tmp_path: Path) -> None:

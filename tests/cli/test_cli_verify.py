@@ -28,7 +28,7 @@ def test_a_changed_item_is_a_mismatch(call: Caller, session_file: Path) -> None:
     assert checked.code == 1
     lines = checked.out.splitlines()
     assert lines[0] == "e0000005  ok"
-    assert lines[1].startswith("e0000009  MISMATCH recorded sha256:19de6a7f6cbf")
+    assert lines[1].startswith("e0000009  MISMATCH recorded sha256:d0402bd2cdcd")
     assert lines[3] == "1 verified, 1 without hash, 1 failed"
     report = call("verify", "--json", session_file)
     assert report.code == 1

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import agentsession as ags
+import agentsession.cli.main
 from agentsession.stores import JSONLStore
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -45,25 +49,24 @@ class Bench:
         return [sys.executable, str(EXAMPLES / "record_agent.py"), *options, *arguments]
 
     def agent(self, *arguments: str, expected: int = 0) -> str:
-        done = subprocess.run(
-            self.command(*arguments),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-            env=environment(),
-        )
-        assert done.returncode == expected, done.stdout + done.stderr
-        return done.stdout + done.stderr
+        """Run the agent in this process, which is much quicker than in one of its own."""
+        import record_agent
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return run_main(record_agent.main, self.command(*arguments)[2:], expected)
+
+    def agent_process(self, *arguments: str, expected: int = 0) -> str:
+        process = self.start(*arguments)
+        out, _ = process.communicate(timeout=120)
+        assert process.returncode == expected, out
+        return out
+
+    def start(self, *arguments: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
         return subprocess.Popen(
             self.command(*arguments),
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             text=True,
-            env=environment(),
+            env={**os.environ, "PYTHONWARNINGS": "error"},
         )
 
     @property
@@ -86,22 +89,27 @@ class Bench:
         recorded = [e.request_hash for e in session if isinstance(e, ags.ResponseEntry)]
         assert recorded == [ags.hash_request_json(request) for request in self.sent()]
         assert not list(self.root.glob("*/*.lock"))
-        verified = subprocess.run(
-            [sys.executable, "-m", "agentsession", "verify", str(self.file)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert verified.returncode == 0, verified.stdout + verified.stderr
+        run_main(agentsession.cli.main.main, ["verify", str(self.file)], 0)
         return session
 
 
-def environment() -> dict[str, str]:
-    return {**os.environ, "OPENAI_API_KEY": "none", "PYTHONWARNINGS": "error::ResourceWarning"}
+def run_main(main: Callable[[list[str]], int], arguments: list[str], expected: int) -> str:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        try:
+            code: object = main(arguments)
+        except SystemExit as error:
+            code = error.code
+    assert code == expected, out.getvalue()
+    return out.getvalue()
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.setenv("OPENAI_API_KEY", "none is needed on loopback")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
     project = tmp_path / "project"
     project.mkdir()
     (project / "notes.txt").write_text("bread\nmilk\n", encoding="utf-8")
@@ -142,7 +150,7 @@ def types(session: ags.Session) -> list[str]:
 
 
 def test_a_whole_loop_is_recorded(bench: Bench) -> None:
-    output = bench.agent("How many lines have my lists?")
+    output = bench.agent_process("How many lines have my lists?")
     assert "> notes.txt and todo.txt have" in output
     session = bench.check()
     assert session.header.records == ags.ALL_RECORDS
@@ -176,7 +184,7 @@ def test_killed_between_a_dispatch_and_its_output(bench: Bench) -> None:
     before = bench.file.read_bytes()
 
     # The lock of the dead process is there; what is in flight is said, and not guessed at.
-    said = bench.agent("--resume", found, expected=NEEDS_ANSWER)
+    said = bench.agent_process("--resume", found, expected=NEEDS_ANSWER)
     assert "the lock of a process that is gone was taken over" in said
     assert str(process.pid) in said
     assert re.search(
@@ -186,7 +194,7 @@ def test_killed_between_a_dispatch_and_its_output(bench: Bench) -> None:
     assert bench.file.read_bytes() == before
 
     (bench.project / "build.log").write_text("passed", encoding="utf-8")
-    said = bench.agent("--resume", found, "--retry")
+    said = bench.agent_process("--resume", found, "--retry")
     assert "> The build says: passed" in said
     session = bench.check()
     assert states(session) == {"wait_for_file": "completed"}
@@ -246,6 +254,38 @@ def test_a_held_call_waits_for_a_person(bench: Bench, answer: str) -> None:
     expected = ("proceed", "human") if answer == "approve" else ("reject", "human")
     assert verdicts == [("hold", "policy"), expected]
     assert session.runs()[-1].start.source == "resume"
+
+
+def test_a_person_at_a_terminal_is_asked(bench: Bench) -> None:
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    try:
+        process = bench.start("Delete todo.txt.", stdin=theirs)
+        os.write(ours, b"perhaps\napprove\n")
+        out, _ = process.communicate(timeout=120)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert process.returncode == 0, out
+    assert out.count("[approve/deny]") == 2
+    session = bench.check()
+    assert [d.verdict for d in session if isinstance(d, ags.DecisionEntry)] == ["hold", "proceed"]
+    assert len(session.runs()) == 1
+
+
+def test_an_interrupt_ends_the_run_as_interrupted(bench: Bench) -> None:
+    process = bench.start("Wait for the build.")
+    wait_for_entry(bench, "dispatch")
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 1, out
+    assert "the run ended: interrupted" in out
+    session = bench.check()
+    end = session.runs()[-1].end
+    assert end is not None
+    assert (end.reason, list(end.pending)) == ("interrupted", ["call_1"])
+    bench.agent("--resume", named_session(out), "--abandon")
+    bench.check()
 
 
 def test_policy_rejects_what_is_outside_of_the_project(bench: Bench) -> None:

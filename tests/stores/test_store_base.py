@@ -44,7 +44,12 @@ def test_current() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"after": datetime(2026, 3, 1)}, {"before": "yesterday"}, {"limit": -1}]
+    "wrong",
+    [
+        {"after": datetime(2026, 3, 1)},  # noqa: DTZ001
+        {"before": "yesterday"},
+        {"limit": -1},
+    ],
 )
 def test_filters_that_mean_nothing(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"aware|not a time|0 for all"):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from agentsession.cli.output import open_plain
 
@@ -23,6 +24,14 @@ CONTEXT = {"help_option_names": list(HELP_OPTIONS), "max_content_width": 88}
 
 class Command(click.Command):
     """A command whose help goes to standard output in one piece."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the arguments apart; wrong usage always says of which command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
 
     def get_help_option(self, ctx: click.Context) -> click.Option:
         """Return the option that prints the help."""
@@ -111,11 +120,24 @@ def print_help(ctx: click.Context) -> None:
             out.line(line)
 
 
+def complete_file(
+    _ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Tell a shell that completes words to complete a file name."""
+    return [CompletionItem(incomplete, type="file")]
+
+
 def source_arguments(function: F) -> F:
     """Add SOURCE and ID: a session by its file, or by a store and an id."""
-    return click.argument("source", metavar="SOURCE")(
-        click.argument("session_id", metavar="[ID]", default="", required=False)(function)
-    )
+    with_id = click.argument("session_id", metavar="[ID]", default="", required=False)(function)
+    return click.argument("source", metavar="SOURCE", shell_complete=complete_file)(with_id)
+
+
+def allow_newer_option(function: F) -> F:
+    """Add ``--allow-newer``."""
+    return click.option(
+        "--allow-newer", is_flag=True, help="Read a file of a version not known here."
+    )(function)
 
 
 def json_option(function: F) -> F:

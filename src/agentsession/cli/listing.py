@@ -12,7 +12,7 @@ import click
 
 from agentsession import places
 from agentsession.cli import sources
-from agentsession.cli.commands import Command, json_option
+from agentsession.cli.commands import Command, complete_file, json_option
 from agentsession.cli.output import Output, complain, note, open_output, open_plain
 from agentsession.cli.report import Report, header_fields
 from agentsession.cli.table import row, width_of
@@ -24,7 +24,7 @@ _STYLES = ("", "id", "type", "", "", "mark", "name")
 
 
 @click.command("list", cls=Command)
-@click.argument("root", metavar="[ROOT]", default="", required=False)
+@click.argument("root", metavar="[ROOT]", default="", required=False, shell_complete=complete_file)
 @click.option("-cwd", "--cwd", metavar="PATH", default="", help="Sessions of this directory.")
 @click.option(
     "-parent",

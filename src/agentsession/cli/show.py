@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from agentsession.cli import sources
-from agentsession.cli.commands import Command, json_option, source_arguments
+from agentsession.cli.commands import Command, allow_newer_option, json_option, source_arguments
 from agentsession.cli.output import Output, Span, complain, open_output, open_plain
 from agentsession.cli.report import Report, payload, session_fields, truncated_fields
 from agentsession.cli.summaries import (
@@ -40,13 +40,22 @@ _NARROWEST_SUMMARY = 24
 @source_arguments
 @click.option("-leaf", "--leaf", metavar="ID", help="Show the context at this entry.")
 @click.option("-v", "--verbose", is_flag=True, help="Print the data of custom entries.")
+@allow_newer_option
 @json_option
-def command(*, source: str, session_id: str, leaf: str | None, verbose: bool, as_json: bool) -> int:
+def command(
+    *,
+    source: str,
+    session_id: str,
+    allow_newer: bool,
+    leaf: str | None,
+    verbose: bool,
+    as_json: bool,
+) -> int:
     """Print a session: its header, its entries in file order, and the context at a leaf.
 
     SOURCE is a session file, or a store with the ID of a session or the beginning of one.
     """
-    session = sources.open_session(source, session_id)
+    session = sources.open_session(source, session_id, allow_newer=allow_newer)
     at = session.leaf if leaf is None else _entry_named(session, leaf)
     view = _View(session, verbose=verbose)
     if as_json:

@@ -28,13 +28,14 @@ _SQLITE_MAGIC = b"SQLite format 3\0"
 _NAMED = 10
 
 
-def open_session(source: str, session_id: str = "") -> Session:
+def open_session(source: str, session_id: str = "", *, allow_newer: bool = False) -> Session:
     """Return the session that SOURCE and ID name; nothing is locked or changed.
 
     Args:
         source: a session file, or a store.
         session_id: in a store, a session's id or the beginning of one; it may be left out
             when the store has one session.
+        allow_newer: read a file of a version this release does not know.
 
     Spec: command A.1, decision C.
 
@@ -50,7 +51,7 @@ def open_session(source: str, session_id: str = "") -> Session:
                 f"{source} is a file and takes no id, but {session_id} was given",
                 click.get_current_context(silent=True),
             )
-        return read(path)
+        return read(path, allow_newer=allow_newer)
     with open_store(source) as store:
         return store.open(_chosen(store, source, session_id))
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from agentsession.cli import sources
-from agentsession.cli.commands import Command, json_option, source_arguments
+from agentsession.cli.commands import Command, allow_newer_option, json_option, source_arguments
 from agentsession.cli.output import Output, Span, open_output, open_plain
 from agentsession.cli.report import Report, session_fields, truncated_fields
 from agentsession.cli.words import short_id
@@ -24,14 +24,15 @@ _NOTHING = "nothing to verify: the session has a header and no entries"
 
 @click.command("verify", cls=Command)
 @source_arguments
+@allow_newer_option
 @json_option
-def command(*, source: str, session_id: str, as_json: bool) -> int:
+def command(*, source: str, session_id: str, allow_newer: bool, as_json: bool) -> int:
     """Rebuild every request of a session and compare its hash; check its records.
 
     SOURCE is a session file, or a store with the ID of a session or the beginning of one.
     Exits with 1 when a hash differs, a record check fails, or the file was cut short.
     """
-    session = sources.open_session(source, session_id)
+    session = sources.open_session(source, session_id, allow_newer=allow_newer)
     check = _Check.of(session)
     if as_json:
         with open_plain() as out:

@@ -64,6 +64,8 @@ def short(text: str) -> str:
 
 def collapsed(text: str, limit: int) -> str:
     """Return text with white space collapsed, cut to ``limit`` characters with an ellipsis."""
+    if len(text) <= limit and text.isprintable() and "  " not in text:
+        return text.strip(" ")
     words: list[str] = []
     length = -1
     for found in _WORD.finditer(text):

@@ -88,16 +88,17 @@ class ListFilter:
 
     def matches(self, header: Header) -> bool:
         """Return whether a header passes the filters that look at headers only."""
-        created = header.created_at
         if self.cwd and header.cwd != self.cwd:
             return False
         if self.parent_session and header.parent_session != self.parent_session:
             return False
-        if isinstance(self.after, Timestamp) and (created is None or created <= self.after):
+        if self.after is None and self.before is None:
+            return True
+        created = header.created_at
+        if created is None:
             return False
-        return not (
-            isinstance(self.before, Timestamp) and (created is None or created >= self.before)
-        )
+        too_early = isinstance(self.after, Timestamp) and created <= self.after
+        return not too_early and not (isinstance(self.before, Timestamp) and created >= self.before)
 
     def keep(self, summary: Summary) -> bool:
         """Return whether a summary passes: its header matches, and it is current if asked."""

@@ -10,7 +10,9 @@ Three lines are a whole test module::
 the first store was closed, it opens the same storage. A store that keeps nothing beyond its
 object says ``persistent = False``.
 
-The numbers in the docstrings are the lines of the list in stores 6. This module needs pytest.
+The numbers in the docstrings are the lines of the list in stores 6. This module needs pytest;
+``pytest.register_assert_rewrite("agentsession.stores.conformance")`` before the import makes
+its failures show their values.
 
 Spec: stores 6.
 """

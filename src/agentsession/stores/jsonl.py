@@ -151,13 +151,7 @@ class JSONLStore:
         self._refuse_write("append", session_id)
         self._check_id(session_id)
         with self._slot(session_id) as slot:
-            file = self._opened(slot, session_id)
-            sealed = file.session.prepare(entry)
-            durable = self._policy.wants(sealed, file.session.header)
-            with slot.dropping(), failing("append to", session_id, file.path):
-                file.append(sealed.line, durable=durable)
-                file.session.commit(sealed)
-            return sealed.id
+            return self._append(slot, self._opened(slot, session_id), entry)
 
     def list(self, filter: ListFilter | None = None) -> Iterator[Summary | AgentSessionError]:  # noqa: A002
         """Yield the sessions, newest first, and then an error for each file not readable.
@@ -221,7 +215,8 @@ class JSONLStore:
         self._refuse_write("sync", session_id)
         with self._slot(session_id) as slot:
             if slot.file is None:
-                raise NoSession(f'session "{session_id}" is not open here', session_id=session_id)
+                shown = layout.shown(session_id)
+                raise NoSession(f'session "{shown}" is not open here', session_id=session_id)
             with slot.dropping(), failing("sync", session_id, slot.file.path):
                 slot.file.sync()
 
@@ -336,8 +331,24 @@ class JSONLStore:
         return slot.reader
 
     def _bind(self, session: Session) -> None:
-        session_id = session.id
-        session.bind(lambda entry: self.append(session_id, entry))
+        """Make ``session.append`` this store's, for as long as it is the session open here."""
+
+        def append(entry: Entry) -> str:
+            with self._slot(session.id) as slot:
+                if slot.file is None or slot.file.session is not session:
+                    raise ReadOnly(f"session {session.id} {_RELEASED}")
+                return self._append(slot, slot.file, entry)
+
+        session.bind(append)
+
+    def _append(self, slot: Slot, file: SessionFile, entry: Entry) -> str:
+        session = file.session
+        sealed = session.prepare(entry)
+        durable = self._policy.wants(sealed, session.header)
+        with slot.dropping(), failing("append to", session.id, file.path):
+            file.append(sealed.line, durable=durable)
+            session.commit(sealed)
+        return sealed.id
 
     # Create.
 

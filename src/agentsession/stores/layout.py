@@ -127,5 +127,6 @@ def place(root: Path, header: Header) -> Path:
 
 def shown(name: object) -> str:
     """Return an id as a message can hold it: printable and short."""
-    printable = str(name).encode("unicode_escape").decode("ascii")
+    characters = (c if c.isprintable() else ascii(c)[1:-1] for c in str(name)[:200])
+    printable = "".join(characters)
     return printable if len(printable) <= 80 else printable[:77] + "..."

@@ -85,11 +85,18 @@ def _projects(root: Path) -> tuple[list[Path], list[Path]]:
     try:
         with os.scandir(root) as entries:
             for entry in entries:
-                if entry.is_dir():
+                if _leads_to_directory(entry):
                     (linked if entry.is_symlink() else own).append(root / entry.name)
     except FileNotFoundError:
         pass
     return sorted(own), sorted(linked)
+
+
+def _leads_to_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _files(root: Path, errors: list[AgentSessionError]) -> Iterator[Path]:

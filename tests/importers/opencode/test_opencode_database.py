@@ -75,7 +75,7 @@ def units(store: oc.Store) -> list[str]:
         found += [m.unit for m in messages.messages]
         found += [p.unit for m in messages.messages for p in m.parts]
         rows = store.rows(session)
-        found += [r.unit for r in (*rows.rows, *rows.queue)]
+        found += [r.unit for r in rows.rows] + [q.unit for q in rows.queue]
         strays += messages.strays + rows.strays
     strays += store.orphans({s.id for s in sessions})
     return found + [s.unit for s in strays if s.kind in KINDS]
@@ -348,7 +348,8 @@ class TestShapes:
 
     def test_other_tables_alone(self, tmp_path: Path) -> None:
         path = build(tmp_path / "other.db", "CREATE TABLE notes (a)", [])
-        (stray,) = oc.Database(path).sessions().strays
+        with oc.Database(path) as store:
+            (stray,) = store.sessions().strays
         assert stray.why == "it holds no table of OpenCode's sessions"
 
     def test_long_records_are_read_again(self, tmp_path: Path) -> None:

@@ -95,5 +95,9 @@ def test_opening_the_stores_of_a_place(recorded: Callable[[str], Path]) -> None:
     assert [s.name for s in oc.open_stores(root)] == ["storage", "opencode.db"]
     assert [s.name for s in oc.open_stores(root / "opencode.db")] == ["opencode.db"]
     assert oc.open_stores(root / "storage") == ()
-    tree, database = ({s.id for s in store.sessions().sessions} for store in oc.open_stores(root))
-    assert tree == database
+    tree, database = oc.open_stores(root)
+    assert isinstance(database, oc.Database)
+    with database:
+        assert [s.id for s in tree.sessions().sessions] == [
+            s.id for s in database.sessions().sessions
+        ]

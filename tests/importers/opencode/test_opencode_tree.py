@@ -101,6 +101,25 @@ class TestRecorded:
         assert {o.kind for o in orphans} == {"part"}
         assert {o.session for o in orphans} <= {s.id for s in sessions}
         assert any(s.staged_revert() for s in sessions)
+        left = list(tree.left_parts({s.id for s in sessions}))
+        assert [p.unit for p in left] == [o.unit for o in orphans]
+        texts = {p.part.text for p in left if p.part and p.part.type == oc.PART_TEXT}
+        assert texts == {"Show a.txt", "It says two."}
+
+    def test_one_message_in_two_sessions_shares_no_parts(self, small: Path) -> None:
+        storage = small / "storage"
+        put(storage / "session" / "global" / "ses_b.json", {})
+        put(storage / "message" / "ses_b" / "msg_1.json", {"role": "user"})
+        put(storage / "message" / "ses_c" / "msg_1.json", {"role": "user"})
+        put(storage / "part" / "msg_1" / "prt_2.json", {"sessionID": "ses_b"})
+        put(storage / "part" / "msg_1" / "prt_3.json", {"sessionID": "ses_c"})
+        tree = oc.Tree(small)
+        parts = [
+            [p.id for m in tree.messages(s).messages for p in m.parts]
+            for s in tree.sessions().sessions
+        ]
+        assert parts == [["prt_1"], ["prt_2"]]
+        assert [o.id for o in tree.orphans({"ses_a", "ses_b"})] == ["msg_1", "prt_3"]
 
 
 class TestStrays:

@@ -23,6 +23,11 @@ class Entry(NamedTuple):
         """Whether this is a file that a record could be in."""
         return not self.is_dir and self.name.endswith(_RECORD) and self.name != _RECORD
 
+    def records(self) -> tuple[Entry, ...]:
+        """Return the record files in this directory; none when it cannot be listed."""
+        found = entries(self.path) if self.is_dir else ()
+        return tuple(e for e in found if e.is_record and e.is_utf8)
+
     @property
     def is_utf8(self) -> bool:
         """Whether the name can be written down."""

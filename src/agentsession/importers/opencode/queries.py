@@ -230,6 +230,8 @@ def _holds(source: Source, session: Session, own: str, other: str) -> bool:
 
     That is the copy in the model's own session table, else the other one.
     """
+    if not session.id:
+        return False
     copy = tables.SESSION if session.generation == G2 else tables.SESSION_V2
     if copy == own:
         return True
@@ -263,9 +265,8 @@ def _parts(source: Source, session_id: str) -> Iterator[PartRecord]:
     if not source.has(tables.PART) or not source.has(tables.MESSAGE):
         return
     cursor = source.select(
-        f"SELECT p.id, p.message_id, p.data FROM {source.table(tables.MESSAGE)} m"  # noqa: S608
-        f" CROSS JOIN {source.table(tables.PART)} p ON p.message_id = m.id"
-        " WHERE m.session_id = ?",
+        f"SELECT id, message_id, data FROM {source.table(tables.PART)} WHERE message_id IN"  # noqa: S608
+        f" (SELECT id FROM {source.table(tables.MESSAGE)} WHERE session_id = ?)",
         (session_id,),
     )
     for id_, message_id, data in cursor:
@@ -306,9 +307,8 @@ def _parts_of_session(source: Source, key: Any) -> list[Stray]:
     """Return strays for the parts of the messages of a session that is not known."""
     value, parameter = _same(key)
     cursor = source.select(
-        f"SELECT p.id FROM {source.table(tables.MESSAGE)} m"  # noqa: S608
-        f" CROSS JOIN {source.table(tables.PART)} p ON p.message_id = m.id"
-        f" WHERE m.session_id IS {value}",
+        f"SELECT id FROM {source.table(tables.PART)} WHERE message_id IN"  # noqa: S608
+        f" (SELECT id FROM {source.table(tables.MESSAGE)} WHERE session_id IS {value})",
         parameter,
     )
     return [_stray(source, tables.PART, id_, plain(key), _NO_SESSION) for (id_,) in cursor]
@@ -339,7 +339,9 @@ def _without_message(source: Source) -> str:
 
 def _is_known(key: object, known: Collection[str]) -> bool:
     # Only text that reads back as it is stored can be asked for by its value.
-    return isinstance(key, Text) and plain(key).encode() == key and plain(key) in known
+    if not isinstance(key, Text) or not key or plain(key).encode() != key:
+        return False
+    return plain(key) in known
 
 
 def _same(key: Any) -> tuple[str, tuple[Any, ...]]:

@@ -35,7 +35,7 @@ from agentsession.importers.opencode.records import (
 from agentsession.importers.opencode.store import MessagesRead, RowsRead, SessionsRead
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 # Records longer than this are not kept with their session, but read again.
 _KEEP = 16 * 1024
@@ -47,7 +47,8 @@ _NO_FILE = "it is not a .json file"
 class Tree:
     """The :class:`Store` of a data directory's ``storage/`` tree.
 
-    Nothing is kept between calls: each reads the directory as it then is.
+    Each call reads the directory as it then is; kept is only which message ids
+    stand in the directories of several sessions, which do not name their parts.
 
     Args:
         root: the data directory that holds ``storage/``.
@@ -55,6 +56,7 @@ class Tree:
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = Path(root)
+        self._shared: dict[str, list[str]] | None = None
 
     def __repr__(self) -> str:
         return f"Tree({os.fspath(self.root)!r})"
@@ -125,23 +127,42 @@ class Tree:
         messages of the set's sessions are held while this runs.
         """
         listing = _Listing(self.root)
-        kept: set[str] = set()
         why = "its session has no record"
         for folder in listing.directories(self._storage(names.DIR_MESSAGE), MESSAGE):
             if folder.name in sessions:
-                kept.update(e.name[:-5] for e in files.entries(folder.path) if e.is_record)
                 continue
             for entry in listing.records(folder.path, MESSAGE):
                 message = self._message_alone(entry, folder.name)
                 listing.strays.append(message.stray(message.problem or why))
         why = "its message has no record in a session"
+        parts = self._left_parts(sessions, listing)
+        strays = [part.stray(part.problem or why) for part in parts]
+        return (*listing.strays, *strays)
+
+    def left_parts(self, sessions: Collection[str]) -> Iterator[PartRecord]:
+        """Yield the parts that ``orphans`` tells as strays, with what they hold.
+
+        A committed revert of a G1 release deletes messages and leaves their parts
+        behind, so that these hold turns that are in no other place. A part's
+        session is the one it names itself. Spec: opencode 8.
+        """
+        yield from self._left_parts(sessions, _Listing(self.root))
+
+    def _left_parts(self, sessions: Collection[str], listing: _Listing) -> Iterator[PartRecord]:
+        kept = {
+            entry.name[:-5]
+            for folder in self._entries(names.DIR_MESSAGE)
+            if folder.name in sessions
+            for entry in folder.records()
+        }
         for folder in listing.directories(self._storage(names.DIR_PART), PART):
-            if folder.name in kept:
+            if folder.name in kept and folder.name not in self._shared_messages():
                 continue
-            for entry in listing.records(folder.path, PART):
+            mine = folder.name not in kept
+            for entry in listing.records(folder.path, PART) if mine else folder.records():
                 part = self._part(entry, folder.name, "")
-                listing.strays.append(part.stray(part.problem or why))
-        return tuple(listing.strays)
+                if mine or self._owner(part) not in sessions:
+                    yield part
 
     def project(self, project_id: str) -> Project | None:
         """Return the project of ``storage/project/<id>.json``."""
@@ -198,13 +219,35 @@ class Tree:
         record = self._message_alone(entry, session_id)
         folder = self._storage(names.DIR_PART) / record.id
         found = listing.records(folder, PART)
-        return with_parts(record, [self._part(e, record.id, session_id) for e in found])
+        parts = [self._part(e, record.id, session_id) for e in found]
+        if record.id in self._shared_messages():
+            parts = [p for p in parts if self._owner(p) == session_id]
+        return with_parts(record, parts)
 
     def _message_alone(self, entry: files.Entry, session_id: str) -> MessageRecord:
         data, problem = files.read(entry.path)
         unit = files.unit(self.root, entry.path)
         record = decode_message(unit, entry.name[:-5], session_id, None, data)
         return replace(record, problem=problem) if problem else record
+
+    def _shared_messages(self) -> dict[str, list[str]]:
+        """Return the message ids that several sessions have, each with these sessions."""
+        if self._shared is None:
+            holders: dict[str, str] = {}
+            shared: dict[str, list[str]] = {}
+            for folder in self._entries(names.DIR_MESSAGE):
+                for entry in folder.records():
+                    first = holders.setdefault(entry.name[:-5], folder.name)
+                    if first != folder.name:
+                        shared.setdefault(entry.name[:-5], [first]).append(folder.name)
+            self._shared = shared
+        return self._shared
+
+    def _owner(self, part: PartRecord) -> str:
+        """Return the session that a part of a shared message belongs to: the one it names."""
+        holders = self._shared_messages()[part.message_id]
+        named = part.part.session_id if part.part is not None else ""
+        return named if named in holders else holders[0]
 
     def _part(self, entry: files.Entry, message_id: str, session_id: str) -> PartRecord:
         """Return a part; without a session of its message, with the one it names itself."""

@@ -1,0 +1,122 @@
+"""Anthropic Messages: the ``messages`` of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from agentsession import text as json_text
+from agentsession.errors import NotJSON
+from agentsession.wire import media
+from agentsession.wire.origin import Piece, Target
+from agentsession.wire.profile import DEFAULT, Profile
+from agentsession.wire.turns import (
+    ASSISTANT,
+    TOOL,
+    Call,
+    Reasoning,
+    Result,
+    Text,
+    Turn,
+    is_text,
+    turns,
+)
+
+_CACHED = {"type": "ephemeral"}
+
+
+def anthropic_messages(
+    pieces: Sequence[Piece], target: Target | None = None, profile: Profile = DEFAULT
+) -> list[dict[str, Any]]:
+    """Return the messages an Anthropic request holds for these items.
+
+    The wire has two roles, wants them to take turns and refuses empty texts: neighbours
+    of one role are one message with all their blocks, and empty texts are left out. System
+    messages are left out too; they belong to the request's ``system`` member.
+    """
+    target = target or Target()
+    spoken = [
+        (role, blocks)
+        for turn in turns(pieces, target, profile, media_fits=True)
+        for role, blocks in [_blocks(turn, profile)]
+        if blocks
+    ]
+    if profile.cache_control:
+        for _, blocks in spoken[-2:]:
+            blocks[-1]["cache_control"] = _CACHED
+    messages: list[dict[str, Any]] = []
+    for role, blocks in spoken:
+        if messages and messages[-1]["role"] == role:
+            messages[-1]["content"].extend(blocks)
+        else:
+            messages.append({"role": role, "content": blocks})
+    _trim_prefill(messages)
+    return messages
+
+
+def _trim_prefill(messages: list[dict[str, Any]]) -> None:
+    # The wire refuses an assistant's last text that ends in white space.
+    if messages and messages[-1]["role"] == ASSISTANT:
+        last = messages[-1]["content"][-1]
+        if last["type"] == "text":
+            last["text"] = last["text"].strip()
+
+
+def _blocks(turn: Turn, profile: Profile) -> tuple[str, list[dict[str, Any]]]:
+    if turn.role == ASSISTANT:
+        return ASSISTANT, list(_assistant(turn, profile))
+    if turn.role == TOOL:
+        return "user", [_result(result) for result in turn.content]
+    if turn.role != "user":
+        return turn.role, []
+    return "user", [
+        {"type": "text", "text": part["text"]} if is_text(part) else media.anthropic_part(part)
+        for part in turn.content
+        if part.get("text") != ""
+    ]
+
+
+def _assistant(turn: Turn, profile: Profile) -> Iterator[dict[str, Any]]:
+    signed = profile.keep_empty and any(
+        isinstance(part, Reasoning) and part.own and part.piece.item.get("encrypted_content")
+        for part in turn.content
+    )
+    for part in turn.content:
+        if isinstance(part, Text):
+            if part.text or signed:
+                yield {"type": "text", "text": part.text or " "}
+        elif isinstance(part, Reasoning):
+            yield from _thinking(part)
+        elif isinstance(part, Call):
+            item = part.piece.item
+            called = {"id": item.call_id, "name": item.name, "input": _input(item.arguments)}
+            yield {"type": "tool_use", **called}
+
+
+def _thinking(part: Reasoning) -> Iterator[dict[str, Any]]:
+    secret = part.piece.item.get("encrypted_content")
+    if not part.own or not isinstance(secret, str) or not secret:
+        return
+    if part.piece.origin.encrypted.endswith("redactedData"):
+        yield {"type": "redacted_thinking", "data": secret}
+    else:
+        yield {"type": "thinking", "thinking": part.text, "signature": secret}
+
+
+def _input(arguments: str) -> Any:
+    try:
+        return json_text.parse(arguments)
+    except NotJSON:
+        return arguments
+
+
+def _result(result: Result) -> dict[str, Any]:
+    item = result.piece.item
+    content: Any = item.output
+    if isinstance(content, list):
+        content = [
+            {"type": "text", "text": part["text"]} if is_text(part) else media.anthropic_part(part)
+            for part in result.parts
+        ]
+    block = {"type": "tool_result", "tool_use_id": item.call_id, "content": content}
+    return {**block, "is_error": True} if result.piece.origin.error else block

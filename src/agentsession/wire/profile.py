@@ -1,0 +1,69 @@
+"""Profiles: how one release of an agent spells the same items on a wire.
+
+A profile decides spelling alone. Which items a request holds, and in which order, is what
+the entries say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Foreign(StrEnum):
+    """What becomes of reasoning that another model than the target wrote."""
+
+    DROP = "drop"
+    """It is not sent."""
+    BARE = "bare"
+    """It is sent as reasoning without what only its own provider understands."""
+    TEXT = "text"
+    """It is sent as a text, unless it is blank."""
+
+
+class Media(StrEnum):
+    """Where media in a tool's output goes."""
+
+    INSIDE = "inside"
+    """Into the result, on every wire."""
+    BESIDE = "beside"
+    """Into a user message after the results, for each call its own."""
+    FITTING = "fitting"
+    """Into the result where the wire allows it, else into one user message after them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The spelling of one agent's release.
+
+    Attributes:
+        name: the agent and release, for people.
+        foreign: what becomes of another model's reasoning.
+        media: where media in a tool's output goes.
+        media_lead: the text before media beside a result; ``{tool}`` is the call's tool.
+        reasoning_member: the member of a chat message that holds reasoning; empty for none.
+        joint: what stands between the texts of one chat message.
+        no_text: the content of an assistant's chat message without a text.
+        parts_joined: user texts are one string on chat completions.
+        keep_empty: a blank text beside signed reasoning is sent as one space.
+        cache_control: the last two messages are marked for Anthropic's cache.
+        failed_reasoning_as_text: reasoning of a failed step is sent as text.
+        content_texts_joined: the texts of a tool's output are one string on chat completions.
+    """
+
+    name: str = ""
+    foreign: Foreign = Foreign.DROP
+    media: Media = Media.FITTING
+    media_lead: str = "Attached media from tool result:"
+    reasoning_member: str = "reasoning_content"
+    joint: str = ""
+    no_text: str | None = ""
+    parts_joined: bool = False
+    keep_empty: bool = False
+    cache_control: bool = False
+    failed_reasoning_as_text: bool = False
+    content_texts_joined: bool = False
+
+
+DEFAULT = Profile("default")
+"""For sessions that no profile was written for."""
