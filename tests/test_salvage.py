@@ -63,7 +63,7 @@ def saved(data: bytes) -> Salvaged:
     assert set(codes(found)) <= set(CODES)
     for one in found.damages:
         assert 0 <= one.start <= one.end <= len(data)
-        assert one.sentence[0] not in " " and not one.sentence.endswith(".")
+        assert not one.sentence.endswith(".")
         if one.code not in {damage.REPEATED_ID, damage.REPEATED_ENTRY}:
             assert all(entry_id in found.session for entry_id in one.entries)
     check_accounts(data, found)
@@ -148,7 +148,8 @@ class TestTornLines:
     @pytest.mark.parametrize("cut", range(1, len(info("b", "a", ',"name":"x{\\"y","d":[{"e":1}]'))))
     def test_a_record_cut_anywhere_and_glued_to_a_whole_one(self, cut: int) -> None:
         whole = info("b", "a", ',"name":"x{\\"y","d":[{"e":1}]')
-        found = saved(file(info("a"), whole[:cut] + info("c", "a", ',"d":{"a":"b"}'), info("d", "c")))
+        glued = whole[:cut] + info("c", "a", ',"d":{"a":"b"}')
+        found = saved(file(info("a"), glued, info("d", "c")))
         assert ids(found) == ["a", "c", "d"]
         one = only(found)
         assert (one.code, one.line, one.lost) == ("glued-stub", 3, cut)
@@ -156,13 +157,8 @@ class TestTornLines:
     def test_a_cut_record_is_named_and_so_are_its_children(self) -> None:
         found = saved(file(info("a"), info("b", "a")[:-4], info("c", "b")))
         assert ids(found) == ["a", "c"]
-        assert [str(one) for one in found.damages] == [
-            "line 3, bytes 177 to 232: the record (entry b) ends before it is whole; left out"
-            if False
-            else str(found.damages[0]),
-            str(found.damages[1]),
-        ]
         assert "entry b" in found.damages[0].sentence
+        assert str(found.damages[0]).startswith("line 3, bytes ")
         assert "was lost on line 3" in found.damages[1].sentence
 
     def test_two_records_and_pieces_around_them(self) -> None:
@@ -196,7 +192,8 @@ class TestTornLines:
 
     def test_records_spread_over_lines(self) -> None:
         spread = json.dumps(json.loads(info("b", "a", ',"d":[{}]')), indent=2).encode()
-        found = saved(file(info("a"), spread.replace(b"\n", b"\r\n") + info("c", "b"), info("d", "c")))
+        spread = spread.replace(b"\n", b"\r\n")
+        found = saved(file(info("a"), spread + info("c", "b"), info("d", "c")))
         assert ids(found) == ["a", "b", "c", "d"]
         assert set(codes(found)) == {"spread-record", "two-records", "crlf"}
         assert found.session["b"].line == info("b", "a", ',"d":[{}]')
@@ -219,7 +216,7 @@ class TestTornLines:
         found = saved(file(info("a"), bad, info("c", "b")))
         assert only(found).entries == ("b",)
         assert "2 bytes" in only(found).sentence
-        assert found.session["b"].line == bad
+        assert found.session["b"].line == bad.replace(b"\xff\xb6", "\ufffd\ufffd".encode())
         later = saved(newer(file(info("a"), bad), 6))
         assert codes(later) == ["not-utf8"]
         assert later.session.name == "\N{REPLACEMENT CHARACTER}" * 2
@@ -309,7 +306,8 @@ class TestTree:
         assert found.session["a"].line == info("a")
 
     def test_a_repeated_id_keeps_both_readings(self) -> None:
-        found = saved(file(info("a"), info("b", "a", ',"name":"1"'), info("b", "a"), info("c", "b")))
+        named = info("b", "a", ',"name":"1"')
+        found = saved(file(info("a"), named, info("b", "a"), info("c", "b")))
         _, first, second, last = found.session
         assert (first.id, last.parent) == ("b", "b")
         assert second.parent == "a"
@@ -404,7 +402,7 @@ class TestHeaders:
         assert ags.read(ags.dump(found.session)).header.format == "agentsession/0.3"
 
     def test_a_header_further_down(self) -> None:
-        found = saved(b"starting…\n".replace("…".encode(), b"...") + info("a") + b"\n" + HEADER)
+        found = saved(b"starting ...\n" + info("a") + b"\n" + HEADER)
         assert codes(found) == ["not-json", "header-not-first"]
         assert (found.session.id, ids(found)) == ("s", ["a"])
 
@@ -419,7 +417,7 @@ class TestHeaders:
         header = HEADER.replace(b"}", b',"cwd":"/\xff"}')
         found = saved(file(header=header))
         assert codes(found) == ["not-utf8"]
-        assert found.session.header.line == header
+        assert found.session.header.cwd == "/\ufffd"
         assert codes(saved(newer(file(header=header), 7))) == ["not-utf8"]
 
 
@@ -498,7 +496,7 @@ class TestRepair:
         assert out.read_bytes() == b"mine"
         repair(source, out, force=True)
         assert ags.read(out).id == "s"
-        with pytest.raises(ags.SessionExists, match="damage.json"):
+        with pytest.raises(ags.SessionExists, match=r"damage\.json"):
             repair(source, tmp_path / "new", report=tmp_path / "good.jsonl.damage.json")
         assert source.read_bytes() == file(b"{")
 
@@ -511,12 +509,17 @@ class TestRepair:
             repair(source, tmp_path / "nowhere" / "out")
 
 
+JUNK = [b'"', b"{", b"}", b"\xff", b"\n", b"\r", b" ", b"\0", b"[]\n"]
+LINE_ENDS = [b"\r\n", b"", b"\n\n", b" \n", b"\r"]
+WORDS = [b'"id"', b'"ts"', b'"type"', b'"parent"', b'"item"', b"null", b'"2026', b'"e0']
+
+
 @st.composite
 def damaged_files(draw: st.DrawFn) -> bytes:
     """Session files after one to four accidents."""
     data = ags.dump(draw(sessions(6)))
     if draw(st.booleans()):
-        data = newer(data.replace(b"agentsession/0.3", b"agentsession/0.1", 1), draw(st.integers(1, 12)))
+        data = data.replace(b"agentsession/0.3", b"agentsession/0.%d" % draw(st.integers(1, 12)), 1)
     for _ in range(draw(st.integers(1, 4))):
         size = len(data)
         start = draw(st.integers(0, size))
@@ -530,10 +533,9 @@ def damaged_files(draw: st.DrawFn) -> bytes:
         elif kind == 2:
             data = data[:start] + b"\0" * (end - start) + data[end:]
         elif kind == 3:
-            junk = draw(st.sampled_from([b'"', b"{", b"}", b"\xff", b"\n", b"\r", b" ", b"\0", b"[]\n"]))
-            data = data[:start] + junk + data[start:]
+            data = data[:start] + draw(st.sampled_from(JUNK)) + data[start:]
         elif kind == 4:
-            data = data.replace(b"\n", draw(st.sampled_from([b"\r\n", b"", b"\n\n", b" \n", b"\r"])), 3)
+            data = data.replace(b"\n", draw(st.sampled_from(LINE_ENDS)), 3)
         elif kind == 5:
             lines.insert(draw(st.integers(0, len(lines))), draw(st.sampled_from(lines)))
             data = b"\n".join(lines)
@@ -543,8 +545,7 @@ def damaged_files(draw: st.DrawFn) -> bytes:
             del lines[draw(st.integers(0, len(lines) - 1))]
             data = b"\n".join(lines)
         elif kind == 8:
-            names = [b'"id"', b'"ts"', b'"type"', b'"parent"', b'"item"', b"null", b'"2026', b'"e0']
-            data = data.replace(draw(st.sampled_from(names)), draw(st.binary(max_size=5)), 1)
+            data = data.replace(draw(st.sampled_from(WORDS)), draw(st.binary(max_size=5)), 1)
         else:
             data = draw(st.sampled_from([b"\xef\xbb\xbf", b"{", b"log\n", b'{"a":1}'])) + data
     return data
@@ -576,31 +577,33 @@ def test_undamaged_lines_are_kept_as_they_are(session: ags.Session, data: st.Dat
         assert lines[: kept - 1] == [entry.line for entry in session.entries[: kept - 1]]
 
 
-def test_every_code_is_documented() -> None:
-    page = PAGE.read_text("utf-8")
-    documented = re.findall(r"^### `([a-z0-9-]+)`$", page, re.MULTILINE)
-    assert sorted(documented) == sorted(CODES)
-    assert {getattr(damage, name) for name in dir(damage) if name.isupper()} - {str(CODES)} >= set()
+KINDS = re.compile(r"^### `([a-z0-9-]+)`$(.*?)(?=^##|\Z)", re.DOTALL | re.MULTILINE)
+SHOWN = {
+    "HEADER": HEADER,
+    "␀": b"\0",
+    "␍": b"\r",
+    "⟨EF BB BF⟩": b"\xef\xbb\xbf",
+    "⟨FF⟩": b"\xff",
+}
 
 
-def test_the_page_is_true() -> None:
-    page = PAGE.read_text("utf-8")
-    for code, body in re.findall(r"^### `([a-z0-9-]+)`$(.*?)(?=^##|\Z)", page, re.DOTALL | re.MULTILINE):
-        example = re.search(r"```text\n(.*?)```", body, re.DOTALL)
-        if example is None:
-            continue
-        data = example[1].encode()
-        for shown, meant in (
-            ("HEADER", HEADER),
-            ("␀", b"\0"),
-            ("␍", b"\r"),
-            ("⟨EF BB BF⟩", b"\xef\xbb\xbf"),
-            ("⟨FF⟩", b"\xff"),
-        ):
+def test_every_code_is_documented_with_an_example() -> None:
+    kinds = dict(KINDS.findall(PAGE.read_text("utf-8")))
+    assert sorted(kinds) == sorted(CODES)
+    for code, body in kinds.items():
+        (example,) = re.findall(r"```text\n(.*?)```", body, re.DOTALL)
+        data = example.encode()
+        for shown, meant in SHOWN.items():
             data = data.replace(shown.encode(), meant)
         assert code in codes(saved(data)), code
-    (example_code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    compile(example_code, "docs/damage.md", "exec")
+
+
+def test_the_code_on_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("broken.jsonl").write_bytes(file(info("a"), b"{"))
+    for example in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL):
+        exec(compile(example, "docs/damage.md", "exec"), {"print": lambda *_: None})
+    assert Path("clean.jsonl.damage.json").exists()
 
 
 def test_examples() -> None:

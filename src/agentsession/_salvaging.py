@@ -321,10 +321,8 @@ class Salvage:
         line = mended.line
         draft = Draft(place, mended.id, mended.parent, None if verbatim else line)
         if not text.is_utf8(line):
-            line, bad = as_utf8(line)
-            if not versions.repairs_utf8(self._version):
-                draft.line = line
-            sentence = f"{bad} bytes of entry {mended.id} are not UTF-8; they read as U+FFFD"
+            draft.line, bad = as_utf8(line)
+            sentence = f"{bad} bytes of entry {mended.id} are not UTF-8; U+FFFD stands for each"
             self._tell(damage.NOT_UTF8, *place, sentence, mended.id)
         earlier = self._by_id.get(draft.id)
         if earlier is not None:
@@ -403,9 +401,9 @@ class Salvage:
     def _told_utf8(self, line: bytes, start: int) -> bytes:
         replaced, bad = as_utf8(line)
         end = start + len(line)
-        sentence = f"{bad} bytes of the header are not UTF-8; they read as U+FFFD"
+        sentence = f"{bad} bytes of the header are not UTF-8; U+FFFD stands for each"
         self._tell(damage.NOT_UTF8, self._number_at(start), start, end, sentence)
-        return line if versions.repairs_utf8(self._version) else replaced
+        return replaced
 
     def _keep(self, piece: Piece) -> None:
         if self.kept:

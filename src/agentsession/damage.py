@@ -47,7 +47,7 @@ CODES: Final[Mapping[str, str]] = MappingProxyType(
         GLUED_STUB: "a piece of a torn record shares a line with a whole one; it is left out",
         TWO_RECORDS: "a line holds several records; each gets its own",
         SPREAD_RECORD: "a record is spread over several lines; it is put on one",
-        NOT_UTF8: "a record has bytes that are not UTF-8; they read as U+FFFD",
+        NOT_UTF8: "a record has bytes that are not UTF-8; U+FFFD stands for each",
         NOT_AN_ENTRY: "JSON that is no entry; objects are kept as custom entries",
         REFUSED_ENTRY: "an entry that breaks a rule of its type; it is kept as a custom entry",
         NO_ID: "an entry without an id; it gets one",

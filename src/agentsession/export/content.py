@@ -72,6 +72,8 @@ class Reader:
             return self._degraded("file", _first(part, "filename", "file_id", "file_url"))
         if kind == "input_video":
             return self._degraded("video", shown(_first(part, "video_url", "url")))
+        if kind in {"input_audio", "output_audio"} and self.text_only:
+            return self._degraded("audio", "")
         return text_part(json_of(part))
 
     def _image(self, part: Mapping[str, Any]) -> Part:
@@ -83,7 +85,7 @@ class Reader:
 
     def _degraded(self, kind: str, what: str) -> Part:
         self.degraded[kind] = self.degraded.get(kind, 0) + 1
-        return text_part(f"[{kind}: {what}]")
+        return text_part(f"[{kind}: {what}]" if what else f"[{kind}]")
 
     def item_text(self, item: Mapping[str, Any]) -> Content:
         """Return what an item says, whatever its type."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any, Final
 
 from agentsession.atif import Trajectory
@@ -81,14 +81,17 @@ _DEVICES: Final = frozenset(
 )
 
 
-def with_unknown(own: dict[str, Any], unknown: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``own`` with unknown members under their names, or where those are taken under
-    ``unknown``.
+def with_unknown(
+    own: dict[str, Any], unknown: Mapping[str, Any], taken: Set[str] = frozenset()
+) -> dict[str, Any]:
+    """Return ``own`` with unknown members under their names.
 
-    Spec: export 8.
+    Those whose name is taken stand together under ``unknown`` instead of replacing anything.
+
+    Spec: export 8 and 13.
     """
     for name, value in unknown.items():
-        if name in own or name in RESERVED:
+        if name in own or name in taken or name == "unknown":
             own.setdefault("unknown", {})[name] = value
         else:
             own[name] = value

@@ -92,7 +92,8 @@ def queued(entry: QueuedEntry) -> dict[str, Any]:
 
 def environment(entry: EnvEntry) -> dict[str, Any]:
     """Return the record of an environment."""
-    own = {"entry_id": entry.id, **_members(entry, "cwd", "vcs", "files", "tools", "workspace")}
+    found = _members(entry, "cwd", "vcs", "files", "tools", "workspace")
+    own = {"entry_id": entry.id, **{name: value for name, value in found.items() if value}}
     return with_unknown(own, others(entry))
 
 

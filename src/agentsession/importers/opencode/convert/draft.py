@@ -141,10 +141,11 @@ class Draft:
         folding = fold(self.keys, keys, keepable)
         first_kept = self._homes[-folding.kept] if folding.kept else self._anchor(native_id, millis)
         changed = sent[: folding.changed]
+        path = {entry.id for entry in self.session.path(self.tip)} if self.tip else set()
         origins = {
             unit.key[0]: unit.origin.to_dict()
             for unit in changed
-            if unit.key[0] not in self.home and unit.origin.to_dict()
+            if self.home.get(unit.key[0]) not in path and unit.origin.to_dict()
         }
         unknown: dict[str, Any] = {}
         if origins:
@@ -216,5 +217,3 @@ def _content(entry: Entry) -> bytes:
 def _entry_id(parent: str | None, native_id: str, role: str, content: bytes) -> str:
     place = text.encode([parent or "", native_id, role])
     return hashlib.sha256(place + b"\n" + content).hexdigest()[:_ID_LENGTH]
-
-

@@ -261,6 +261,7 @@ def _lower_state(
         interrupted = state.interrupted() if rules.interrupted_is_output else None
         if interrupted is not None:
             output, origin_of_output = interrupted, origin
+            rest["error"] = state.error
     item = output_item(name, call_id, output)
     unit = Unit((item["id"], ""), item, origin_of_output, ended, {"state": rest}, place)
     lowered.outputs[step].append(unit)

@@ -1,0 +1,148 @@
+"""The timeline of a session: when each message was made, and by which release.
+
+OpenCode stores the release that created a session, not the one that sent a request. What
+is stored gives hints, and the other sessions of the source say what was in use when.
+Spec: opencode 12.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+
+from agentsession.importers.opencode import names
+from agentsession.importers.opencode.convert.accounts import Accounts
+from agentsession.importers.opencode.convert.clock import FALLBACK, id_time, is_plausible
+from agentsession.importers.opencode.convert.rules import (
+    LAST_TABLES,
+    LAST_TREE,
+    UNKNOWN,
+    Rules,
+    Version,
+    version_of,
+)
+from agentsession.importers.opencode.names import G1
+from agentsession.importers.opencode.records import MessageRecord, Session
+
+Releases = Sequence[tuple[int, Version]]
+"""When a session was created, and by which release, in order of time."""
+
+
+class Timeline:
+    """When each message of a V1 session was made, and the rules of the release that made it.
+
+    Args:
+        session: the session.
+        records: its messages in order.
+        releases: the sessions of the whole source.
+        accounts: where a missing time or a release that is a guess is noted.
+        since_tables: the place of the first message that only a database holds.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        records: Sequence[MessageRecord],
+        releases: Releases,
+        accounts: Accounts,
+        since_tables: int | None = None,
+    ) -> None:
+        self._session = session
+        self._records = records
+        self._releases = releases
+        self._accounts = accounts
+        self._since_tables = since_tables
+
+    def at(self, place: int) -> int:
+        """Return when a message was made, in milliseconds."""
+        return self._times[min(place, len(self._times) - 1)] if self._times else self.start
+
+    def within(self, place: int, millis: int) -> int:
+        """Return a time of a message's part, or the message's own when it cannot be one."""
+        return millis if is_plausible(millis) else self.at(place)
+
+    def rules(self, place: int) -> Rules:
+        """Return the rules of the release that made a message."""
+        if not self._rules:
+            return Rules(self._first_version())
+        return self._rules[min(place, len(self._rules) - 1)]
+
+    @cached_property
+    def start(self) -> int:
+        """When the session was created, or what stands in for it."""
+        if is_plausible(self._session.created):
+            assert self._session.created is not None
+            return self._session.created
+        known = [r.created for r in self._records if r.created and is_plausible(r.created)]
+        near = self._session.updated or 0
+        if not is_plausible(near):
+            near = known[0] if known else FALLBACK
+        found = id_time(self._session.id, near, descending=True)
+        return found if found is not None else near
+
+    @cached_property
+    def _times(self) -> list[int]:
+        times: list[int] = []
+        before = self.start
+        for record in self._records:
+            at = record.created
+            if at is None or not is_plausible(at):
+                self._accounts.find("time-missing", record.id)
+                at = id_time(record.id, before)
+            before = before if at is None else at
+            times.append(before)
+        return times
+
+    def _first_version(self) -> Version:
+        version = version_of(self._session.version)
+        if version == UNKNOWN:
+            self._accounts.find("release-unknown", self._session.id)
+            return LAST_TREE if self._session.generation == G1 else LAST_TABLES
+        return version
+
+    @cached_property
+    def _rules(self) -> list[Rules]:
+        found: list[Rules] = []
+        first = version = self._first_version()
+        created = [at for at, _ in self._releases]
+        inferred = False
+        for place, record in enumerate(self._records):
+            in_use = bisect_right(created, self._times[place])
+            candidates = [version, hint(record)]
+            if in_use:
+                candidates.append(self._releases[in_use - 1][1])
+            if self._since_tables is not None and place >= self._since_tables:
+                candidates.append((1, 2, 0))
+            version = max(candidates)
+            inferred = inferred or version != first
+            found.append(Rules(version))
+        if inferred:
+            self._accounts.find("release-inferred", self._session.id)
+        return found
+
+
+def hint(record: MessageRecord) -> Version:
+    """Return the oldest release that can have written a message. Spec: opencode 12."""
+    info = record.info
+    if info is None:
+        return UNKNOWN
+    version = UNKNOWN
+    if info.role == names.ROLE_ASSISTANT:
+        if info.agent or (info.tokens is not None and info.tokens.has("total")):
+            version = (1, 1, 0)
+    elif info.model is not None and info.model.variant:
+        version = (1, 14, 0)
+    for found in record.parts:
+        part = found.part
+        if part is None:
+            continue
+        late = part.type == names.PART_COMPACTION and part.tail_start_id != ""
+        if part.type == names.PART_TOOL and part.state is not None:
+            state = part.state
+            late = late or (state.status == names.TOOL_ERROR and state.has("raw"))
+        if late:
+            return (1, 14, 0)
+        if part.type == names.PART_COMPACTION:
+            version = max(version, (1, 0, 98))
+    return version
