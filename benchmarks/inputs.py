@@ -36,14 +36,27 @@ def item(rng: random.Random, size: int, call: int) -> dict[str, object]:
     """A message, a call or a call's output of about ``size`` bytes of JSON."""
     choice = rng.random()
     if size > 5000:
-        return {"type": "function_call_output", "call_id": f"call_{call}", "output": text(rng, size)}
+        return {
+            "type": "function_call_output",
+            "call_id": f"call_{call}",
+            "output": text(rng, size),
+        }
     if choice < 0.3:
         arguments = json.dumps({"path": f"src/m{call}.py", "query": text(rng, max(10, size - 220))})
-        return {"type": "function_call", "id": f"fc_{call}", "status": "completed",
-                "call_id": f"call_{call}", "name": "read_file", "arguments": arguments}
+        return {
+            "type": "function_call",
+            "id": f"fc_{call}",
+            "status": "completed",
+            "call_id": f"call_{call}",
+            "name": "read_file",
+            "arguments": arguments,
+        }
     if choice < 0.6:
-        return {"type": "function_call_output", "call_id": f"call_{call}",
-                "output": text(rng, max(10, size - 80))}
+        return {
+            "type": "function_call_output",
+            "call_id": f"call_{call}",
+            "output": text(rng, max(10, size - 80)),
+        }
     role = "assistant" if choice < 0.8 else "user"
     kind = "output_text" if role == "assistant" else "input_text"
     part: dict[str, object] = {"type": kind, "text": text(rng, max(10, size - 120))}
@@ -52,16 +65,22 @@ def item(rng: random.Random, size: int, call: int) -> dict[str, object]:
     return {"type": "message", "role": role, "content": [part]}
 
 
-def lines(size: int, *, seed: int = 7, item_size: int = 300, share: float = 0.4,
-          output_size: int = 20_000) -> Iterator[bytes]:
+def lines(
+    size: int, *, seed: int = 7, item_size: int = 300, share: float = 0.4, output_size: int = 20_000
+) -> Iterator[bytes]:
     """The lines of a session of about ``size`` bytes.
 
     ``share`` of the bytes stand in tool outputs of ``output_size``, the rest in items of
     ``item_size``; every eighth entry is a response.
     """
     rng = random.Random(seed)
-    header = {"type": "session", "format": "agentsession/0.2", "id": f"session-{seed}",
-              "created_at": "2026-03-01T08:15:30Z", "payload": "openresponses/2026-04-24"}
+    header = {
+        "type": "session",
+        "format": "agentsession/0.2",
+        "id": f"session-{seed}",
+        "created_at": "2026-03-01T08:15:30Z",
+        "payload": "openresponses/2026-04-24",
+    }
     yield json.dumps(header, separators=(",", ":")).encode() + b"\n"
     written = big = 0
     parent: str | None = None
@@ -69,13 +88,19 @@ def lines(size: int, *, seed: int = 7, item_size: int = 300, share: float = 0.4,
     while written < size:
         number += 1
         entry_id = f"{rng.getrandbits(32):08x}{number:x}"
-        ts = f"2026-03-{1 + number % 28:02d}T08:{number % 60:02d}:{number % 59:02d}.{number % 999:03d}Z"
+        clock = f"08:{number % 60:02d}:{number % 59:02d}.{number % 999:03d}"
+        ts = f"2026-03-{1 + number % 28:02d}T{clock}Z"
         entry: dict[str, object] = {"type": "item", "id": entry_id, "parent": parent, "ts": ts}
         large = bool(share) and big < share * (written + 1)
         if number % 8 == 0:
-            entry |= {"type": "response", "response_id": f"resp_{number}", "model": "m-1",
-                      "status": "completed", "usage": {"input_tokens": number, "output_tokens": 7,
-                      "total_tokens": number + 7}, "latency_ms": number % 5000}
+            entry |= {
+                "type": "response",
+                "response_id": f"resp_{number}",
+                "model": "m-1",
+                "status": "completed",
+                "usage": {"input_tokens": number, "output_tokens": 7, "total_tokens": number + 7},
+                "latency_ms": number % 5000,
+            }
         else:
             entry["item"] = item(rng, output_size if large else item_size, number)
         line = json.dumps(entry, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"

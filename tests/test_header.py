@@ -153,3 +153,14 @@ def test_a_name_in_another_case_is_unknown() -> None:
     header = decode_header(FULL.replace(b'"cwd"', b'"CWD"'))
     assert header.cwd == ""
     assert header.unknown["CWD"] == "/srv/app"
+
+
+@pytest.mark.parametrize("unknown", [{"cwd": "/x"}, {"type": "other"}, {"media": "inline"}])
+def test_unknown_members_cannot_set_known_ones(unknown: dict[str, object]) -> None:
+    with pytest.raises(InvalidEntry, match="a member of its own"):
+        Header(unknown=unknown)
+
+
+def test_an_id_that_is_no_unicode_is_refused() -> None:
+    with pytest.raises(InvalidEntry, match="valid Unicode"):
+        Header(id="\ud800")

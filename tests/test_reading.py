@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -239,6 +241,44 @@ class TestBytes:
         assert ags.dump(session, clean=True) == version(file(info("a"), info("b", "a")), 5)
 
 
+class TestTheTwoWaysToRead:
+    """A block that reads at once and the same lines one by one give the same entries."""
+
+    LINES = (
+        b'{"type":"queued","id":"%s","parent":null,"ts":"2026-03-01T08:15:31Z"}',
+        b'{"type":"queued","id":"%s","parent":null,"ts":"2026-03-01T08:15:31Z","item":{},"mode":"x"}',
+        b'{"type":"run","id":"%s","parent":null,"ts":"2026-03-01T08:15:31Z","phase":"odd"}',
+        (
+            b'{"type":"decision","id":"%s","parent":null,"ts":"2026-03-01T08:15:31Z","call_id":"c",'
+            b'"target":"t","verdict":"reject"}'
+        ),
+        b'{"type":"dispatch","id":"%s","parent":null,"ts":"2026-03-01T08:15:31Z"}',
+        b'{"type":"item","id":"%s","parent":null,"ts":"2026-03-01T08:15:31Z","item":{},"source":7}',
+        b'{"type":"item","id":"%s","parent":"","ts":"2026-02-28T23:59:59.5+02:00","item":{}}',
+        b'{"type":"outcome","id":"%s","ts":"2026-03-31T08:15:31Z","kind":"x","pass":"odd"}',
+        b'{"type":"acme:x","id":"%s","ts":"2026-03-01T08:15:31Z","name":7,"item":[]}',
+        b'{"type":"response","id":"%s","ts":"2026-03-01T08:15:31Z","latency_ms":7,"usage":{}}',
+        b'{"type":"label","id":"%s","ts":"2026-03-01T08:15:31Z","label":null,"target":""}',
+        b'{"type":"info","id":"%s","ts":"2026-03-01T08:15:31Z","name":"x","name":"y"}',
+    )
+
+    @pytest.mark.parametrize("minor", [1, 2, 3])
+    @pytest.mark.parametrize("line", LINES)
+    def test_a_line_reads_alike_alone_and_in_a_block(self, line: bytes, minor: int) -> None:
+        lines = [line % b"id%d" % number for number in range(3)]
+        at_once = version(file(*lines), minor)
+        one_by_one = version(file(b"", *lines), minor)
+        try:
+            expected = ags.read(one_by_one)
+        except ags.AgentSessionError as error:
+            with pytest.raises(type(error)):
+                ags.read(at_once)
+            return
+        found = ags.read(at_once)
+        assert [type(entry) for entry in found] == [type(entry) for entry in expected]
+        assert found.entries == expected.entries
+
+
 class TestSourcesAndTargets:
     def test_paths_files_and_bytes(self, tmp_path: Path) -> None:
         path = tmp_path / "s.jsonl"
@@ -279,6 +319,25 @@ class TestSourcesAndTargets:
         out = io.BytesIO()
         ags.write(out, session)
         assert out.getvalue() == file(info("a"))
+
+    def test_modes_and_links_stay(self, tmp_path: Path) -> None:
+        session = ags.read(file(info("a")))
+        path, link = tmp_path / "out.jsonl", tmp_path / "link.jsonl"
+        path.write_bytes(b"old")
+        path.chmod(0o600)
+        link.symlink_to(path)
+        ags.write(link, session)
+        assert link.is_symlink()
+        assert path.read_bytes() == file(info("a"))
+        assert path.stat().st_mode & 0o777 == 0o600
+
+    def test_a_pipe_is_written_to_and_stays_a_pipe(self, tmp_path: Path) -> None:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+            ags.write(pipe, ags.read(file(info("a"))))
+            assert reader.communicate()[0] == file(info("a"))
+        assert pipe.is_fifo()
 
     def test_a_failed_write_leaves_the_old_file(self, tmp_path: Path) -> None:
         path = tmp_path / "out.jsonl"

@@ -33,6 +33,7 @@ from agentsession.session import Session
 from agentsession.settings import Settings
 from agentsession.stores import MemoryStore
 
+MISSING_ID = object()
 TOOL = {"type": "function", "name": "ls", "parameters": {"type": "object"}}
 HI = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi"}]}
 CALL = {"type": "function_call", "id": "fc", "call_id": "c1", "name": "ls", "arguments": "{}"}
@@ -419,3 +420,36 @@ def test_nothing_is_created_for_what_cannot_be_continued(store: MemoryStore) -> 
     with pytest.raises(NoContext, match="opening the old session"):
         continue_session(store, old.id)
     assert len(list(store.list())) == 1
+
+
+@pytest.mark.parametrize("response_id", [None, "", MISSING_ID])
+def test_the_output_of_a_response_without_an_id_leaves_no_hash(response_id: object) -> None:
+    store = MemoryStore()
+    session = store.create()
+    response: dict[str, object] = {"output": [{"type": "message", "role": "assistant"}]}
+    if response_id is not MISSING_ID:
+        response["id"] = response_id
+    done = record_response(store, session.id, {"model": "m-1", "input": "Hi"}, response)
+    assert not done.hashed
+    assert "has no id" in done.note
+    assert session.verify_all().ok
+
+
+def test_a_response_without_id_and_output_is_hashed() -> None:
+    store = MemoryStore()
+    session = store.create()
+    request = {"model": "m-1", "input": "Hi"}
+    store.append(session.id, config_from_request(request))
+    store.append(session.id, ItemEntry({"type": "message", "role": "user", "content": "Hi"}))
+    done = record_response(store, session.id, request, {"output": []})
+    assert done.hashed
+    assert session.verify_all().ok
+
+
+@pytest.mark.parametrize("latency", ["1", True, float("nan"), 1e300, [1]])
+def test_a_latency_that_is_none_is_refused_before_anything_is_written(latency: object) -> None:
+    store = MemoryStore()
+    session = store.create()
+    with pytest.raises(InvalidEntry, match="latency"):
+        record_response(store, session.id, {}, {"id": "r"}, latency)  # type: ignore[arg-type]
+    assert len(session) == 0

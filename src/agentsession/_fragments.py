@@ -1,4 +1,4 @@
-"""What is whole in a line that is not: JSON objects among torn pieces and NUL runs.
+"""The lines of a file, and what is whole in one that is not: objects among torn pieces.
 
 Every search goes forward and never reads a byte more than a few times, however the
 line is damaged.
@@ -9,21 +9,25 @@ Spec: design "Damage is data", format 7.1.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from agentsession import text
-from agentsession.damage import CUT_LINE, GLUED_STUB, NOT_JSON, NUL_RUN
+from agentsession.damage import CUT_LINE, GLUED_STUB, NOT_AN_ENTRY, NOT_JSON, NUL_RUN
 from agentsession.errors import NotJSON
+
+BOM: Final = b"\xef\xbb\xbf"
+"""The byte order mark."""
 
 SPACE: Final = b" \t\r\n"
 
-_SPACES: Final = re.compile(rb"[ \t\r\n]*+")
-_NULS: Final = re.compile(rb"[\x00 \t\r]++")
-_OPENING: Final = re.compile(rb'\{[ \t\r\n]*+"')
-_CHARS: Final = rb'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+'
+_SPACES: Final = re.compile(rb"[ \t\r\n]*")
+_NULS: Final = re.compile(rb"[\x00 \t\r]+")
+_OPENING: Final = re.compile(rb'\{[ \t\r\n]*"')
+_CHARS: Final = rb'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*'
 _TOKEN: Final = re.compile(
     rb"(?P<text>" + _CHARS + rb'")'
-    rb"|(?P<atom>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true|false|null)"
+    rb"|(?P<atom>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)"
     rb"|(?P<mark>[{}\[\]:,])"
 )
 _CUT_TOKEN: Final = re.compile(
@@ -140,6 +144,36 @@ def looks_like_record(data: bytes) -> bool:
     return "parent" in members and all(is_text(members.get(name)) for name in ("type", "id", "ts"))
 
 
+class Line(NamedTuple):
+    """A line without its line end."""
+
+    number: int
+    start: int
+    end: int
+
+
+def lines(data: bytes, number: int = 0, start: int = 0, stop: int | None = None) -> Iterator[Line]:
+    """Yield the lines from a line start on, up to ``stop``; blank ones only count.
+
+    Args:
+        data: the file.
+        number: how many lines stand before.
+        start: where to begin.
+        stop: where to end; at the end of the file when not given.
+    """
+    stop = len(data) if stop is None else stop
+    while start < stop:
+        number += 1
+        found = data.find(b"\n", start, stop)
+        after = stop if found < 0 else found
+        end = after
+        if data[after - 1] == 0x0D:
+            end = start + len(data[start:after].rstrip(b"\r"))
+        if start < end:
+            yield Line(number, start, end)
+        start = after + 1
+
+
 class Piece(NamedTuple):
     """A part of a line.
 
@@ -153,8 +187,14 @@ class Piece(NamedTuple):
     end: int
 
 
+def record_text(data: bytes, piece: Piece) -> bytes:
+    """Return the text of a whole object, on one line and without white space around it."""
+    raw = data[piece.start : piece.end].strip(SPACE)
+    return text.compact(raw) if b"\n" in raw else raw
+
+
 class Cutter:
-    """Cuts lines that are not one JSON object into pieces, in file order.
+    """Cuts lines into pieces, in file order.
 
     Args:
         data: the whole file.
@@ -165,12 +205,25 @@ class Cutter:
         self._barren = 0  # no object that starts before this ends on a later line
         self._pieces: list[Piece] = []
 
-    def cut(self, start: int, stop: int) -> list[Piece]:
+    def pieces(self, start: int, end: int) -> list[Piece]:
         """Return the pieces of a line; they leave no byte of it out.
 
         The last piece ends beyond the line when its object goes on over the lines below;
         what follows that object on its last line is then cut as well.
         """
+        whole = self._data[start:end].lstrip(SPACE)
+        if not whole:
+            return [Piece(NOT_AN_ENTRY, start, end)]
+        if not whole.startswith(b"{"):
+            try:
+                text.check(whole)
+            except NotJSON:
+                pass
+            else:
+                return [Piece(NOT_AN_ENTRY, start, end)]
+        return self._cut(start, end)
+
+    def _cut(self, start: int, stop: int) -> list[Piece]:
         self._pieces = []
         while start < stop:
             nul = self._data.find(b"\0", start, stop)
@@ -218,9 +271,10 @@ class Cutter:
                     return end
             found = self._accepted(position, scan, stop, whole=position == fresh)
             if found is not None:
-                self._lost(NOT_JSON, start, found[0])
+                begin = start if found[0] == fresh else found[0]
+                self._lost(NOT_JSON, start, begin)
                 start = _after_spaces(data, found[1], stop)
-                self._whole(found[0], start)
+                self._whole(begin, start)
                 position = fresh = start
                 torn = NOT_JSON
             else:
@@ -231,9 +285,12 @@ class Cutter:
         return stop
 
     def _end_below(self, position: int, stop: int, scan: Scan) -> int:
+        size = len(self._data)
         if position < self._barren or scan.failed < stop:
             return -1
-        further = scan_object(self._data, position, len(self._data))
+        if _after_spaces(self._data, stop, size) == size:
+            return -1
+        further = scan_object(self._data, position, size)
         if further.end < 0:
             self._barren = further.failed
         return further.end

@@ -10,11 +10,12 @@ Spec: design "Damage is data", format 2.1 and 7.2.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from agentsession import damage, text, timestamp, versions
 from agentsession.codec import ENTRY_TYPES, Undecodable, decode_entry, is_extension
+from agentsession.entries import ENVELOPE
 from agentsession.errors import UnsupportedFormat
 from agentsession.header import Header
 from agentsession.members import Version, join_members
@@ -28,7 +29,6 @@ MARK: Final = "salvaged_"
 EPOCH: Final = "1970-01-01T00:00:00Z"
 """The time of what has none, where no time is known at all."""
 
-_ENVELOPE: Final = ("type", "id", "parent", "ts")
 _HEADER: Final = ("type", "format", "id", "created_at", "payload")
 _LEAP_SECOND: Final = re.compile(r"(:[0-5][0-9]:)60")
 _REPLACED: Final = re.compile("[\udc80-\udcff]")
@@ -51,7 +51,7 @@ def as_utf8(line: bytes) -> tuple[bytes, int]:
 
 def remade(line: bytes, changes: Mapping[str, bytes]) -> bytes:
     """Return an entry's line with other members, what they replace kept beside them."""
-    return _joined(text.split_members(line), changes, _ENVELOPE)
+    return _joined(text.split_members(line), changes, ENVELOPE)
 
 
 def _joined(
@@ -65,6 +65,35 @@ def _joined(
             # The first salvage of a file knew best what the file said.
             texts.setdefault(MARK + name, members[name])
     return join_members(texts)
+
+
+def lost_references(
+    line: bytes, version: Version, session_id: str, earlier: Container[str]
+) -> tuple[bytes, tuple[str, ...]]:
+    """Return an entry's ``parents`` without those that cannot stand, and the ids of these.
+
+    Args:
+        line: the entry's line.
+        version: the format version of the file.
+        session_id: the id of the session.
+        earlier: the ids of the entries before it.
+
+    Spec: later drafts 6.
+    """
+    entry = decode_entry(line, version)
+    references = text.split_elements(entry.text_of("parents") or b"[]") if entry.parents else []
+    kept: list[bytes] = []
+    lost: list[str] = []
+    seen = {("", entry.parent)}
+    for spelled, reference in zip(references, entry.parents, strict=True):
+        session = "" if reference.session == session_id else reference.session
+        known = bool(session) or reference.entry in earlier
+        if known and (session, reference.entry) not in seen:
+            kept.append(spelled)
+            seen.add((session, reference.entry))
+        else:
+            lost.append(reference.entry)
+    return b"[" + b",".join(kept) + b"]", tuple(lost)
 
 
 def mended_time(found: str) -> str:
@@ -128,7 +157,7 @@ class Mender:
             problem = "the object is no entry: " + self._refusal(raw)
             return self._wrapped(raw, members, ((damage.NOT_AN_ENTRY, problem),))
         changes, problems = self._envelope(raw, members)
-        line = _joined(members, changes, _ENVELOPE) if changes else raw
+        line = _joined(members, changes, ENVELOPE) if changes else raw
         try:
             entry = decode_entry(line, self.version)
         except Undecodable as refusal:
@@ -243,13 +272,18 @@ def mended_header(
     return _joined(members, changes, _HEADER), problems
 
 
+def lowered_header(line: bytes, format_name: str) -> bytes:
+    """Return a header's line under another format, its own kept beside it."""
+    return _joined(text.split_members(line), {"format": text.encode(format_name)}, _HEADER)
+
+
 def header_version(members: Mapping[str, bytes], *, allow_newer: bool) -> tuple[Version, str]:
     """Return the version to read a file as, and why its own is not read here."""
     try:
         found = string(members.get("format"))
         return versions.check_readable(found, allow_newer=allow_newer), ""
     except UnsupportedFormat as refusal:
-        return versions.WRITABLE[-1], str(refusal)
+        return versions.NEWEST_SHORT, str(refusal)
 
 
 def _wrong_types(members: Mapping[str, bytes], version: Version) -> Iterator[tuple[str, str]]:

@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
 from itertools import count
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from agentsession import damage, text, timestamp, versions
-from agentsession._fragments import SPACE, Cutter, Piece, whole_members
+from agentsession._fragments import (
+    BOM,
+    SPACE,
+    Cutter,
+    Line,
+    Piece,
+    lines,
+    record_text,
+    whole_members,
+)
+from agentsession._headers import find_header, session_id
 from agentsession._mending import (
     EPOCH,
     MARK,
@@ -21,6 +29,8 @@ from agentsession._mending import (
     Mender,
     as_utf8,
     header_version,
+    lost_references,
+    lowered_header,
     mended_header,
     remade,
     string,
@@ -28,36 +38,16 @@ from agentsession._mending import (
 from agentsession._ordering import Draft, in_order
 from agentsession.codec import Undecodable, decode_entry, decode_header
 from agentsession.damage import Damage
-from agentsession.errors import NotJSON, UnsupportedFormat
+from agentsession.envelopes import envelopes
+from agentsession.errors import UnsupportedFormat
 
-_MARK: Final = b"\xef\xbb\xbf"
 _EXCERPT: Final = 200
-_STAMP: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9-]{8}\.[0-9]{3}Z_(?=.)")
-_TORN_HEADER: Final = re.compile(rb'\{[ \t]*"type"[ \t]*:[ \t]*"ses[sion"]*')
+_HEAD: Final = 1 << 16
+"""The id of a torn record is looked for in so many bytes."""
 
-
-class Line(NamedTuple):
-    """A line without its line end."""
-
-    number: int
-    start: int
-    end: int
-
-
-class Header(NamedTuple):
-    """What a file says about itself.
-
-    Attributes:
-        start: where it starts in the file; -1 when there is none.
-        state: ``whole``, ``torn`` or ``missing``.
-        raw: its text; empty unless whole.
-        members: the members there are.
-    """
-
-    start: int
-    state: str
-    raw: bytes
-    members: dict[str, bytes]
+_BLOCK: Final = 1 << 18
+_FREE_IDS: Final = (0, 4)
+_LINE: Final = re.compile(r"^line [0-9]+: ")
 
 
 class Salvage:
@@ -79,11 +69,14 @@ class Salvage:
         self._allow_newer = allow_newer
         self._damages: list[Damage] = []
         self._drafts: list[Draft] = []
+        self._order: list[Draft] = []
+        self._line = b""
         self._by_id: dict[str, Draft] = {}
         self._lost_ids: dict[str, int] = {}
+        self._made: dict[str, int] = {}
         self._reached = 0
         self._cutter = Cutter(data)
-        self._header = self._found_header()
+        self._header = find_header(data)
         members = self._header.members
         self._version, self._unsupported = header_version(members, allow_newer=allow_newer)
         created = string(members.get("created_at"))
@@ -92,14 +85,30 @@ class Salvage:
 
     def clean(self) -> bytes:
         """Return the bytes of the salvaged session."""
-        self._cutter = Cutter(self._data)
-        self._reached = 0
-        for line in self._lines():
-            self._read(self._without_mark(line))
+        self._read_all()
         self._tell_returns()
-        drafts = self._ordered()
-        entries = [self._text(draft) for draft in drafts]
-        return b"\n".join([self._header_line(), *entries, b""])
+        self._line = self._header_line()
+        self._order = self._ordered()
+        if versions.has_convergence(self._version):
+            self._check_references(string(text.split_members(self._line).get("id")))
+        return self._joined()
+
+    def lowered(self, reason: str) -> bytes:
+        """Return the same under a version in which ids are free, told with the reason.
+
+        From 0.5 on an id is the hash of its entry and of what is above it: an entry that
+        had to be changed, or lost what was above it, cannot keep its id there.
+        """
+        name = versions.format_name(_FREE_IDS)
+        self._line = lowered_header(self._line, name)
+        own = versions.format_name(self._version)
+        reason = _LINE.sub("", reason)  # it counts the lines of the salvaged session
+        sentence = f"{own} refuses what there is ({reason}); it is written as {name}"
+        self._tell(damage.FORMAT_LOWERED, *self._header.place, sentence)
+        return self._joined()
+
+    def _joined(self) -> bytes:
+        return b"\n".join([self._line, *map(self._text, self._order), b""])
 
     def told(self) -> tuple[Damage, ...]:
         """Return the damages in file order."""
@@ -107,31 +116,55 @@ class Salvage:
 
     # Lines.
 
-    def _lines(self) -> Iterator[Line]:
-        """The lines, but for blank ones and what was read as part of a line above."""
-        data, position, number = self._data, 0, 0
-        while position < len(data):
-            number += 1
-            found = data.find(b"\n", position)
-            stop = len(data) if found < 0 else found
-            line = data[position:stop].rstrip(b"\r") if data[stop - 1] == 0x0D else None
-            end = stop if line is None else position + len(line)
-            start = max(position, self._reached)
-            position = stop + 1
-            if start < end:
-                yield Line(number, start, end)
+    def _read_all(self) -> None:
+        """Read block by block; a block that is not as a writer writes it, line by line."""
+        data, start, number = self._data, 0, 0
+        while start < len(data):
+            found = data.find(b"\n", start + _BLOCK)
+            stop = len(data) if found < 0 else found + 1
+            if start < self._reached or not self._read_block(number, start, stop):
+                for line in lines(data, number, start, stop):
+                    if line.end > self._reached:
+                        after = max(line.start, self._reached)
+                        self._read(self._without_mark(line._replace(start=after)))
+            number += data.count(b"\n", start, stop)
+            start = stop
+
+    def _read_block(self, number: int, start: int, stop: int) -> bool:
+        """Take the lines of a block in when there is nothing to say about any of them."""
+        if start <= self._header.start < stop:
+            return False
+        block = self._data[start:stop]
+        found = None if b"\r" in block else envelopes(block, self._version)
+        if found is None:
+            return False
+        ids, parents, _ = found
+        if len(set(ids)) < len(ids) or not self._by_id.keys().isdisjoint(ids):
+            return False
+        self._keep(Piece("", start, stop - 1))
+        rows = zip(ids, parents, block.split(b"\n"), strict=False)
+        position = start
+        for at, (entry_id, parent, line) in enumerate(rows, number + 1):
+            end = position + len(line)
+            draft = Draft((at, position, end), entry_id, parent, None)
+            self._by_id[entry_id] = draft
+            self._drafts.append(draft)
+            position = end + 1
+        return True
 
     def _without_mark(self, line: Line) -> Line:
-        if not self._data.startswith(_MARK, line.start, line.end):
+        if not self._data.startswith(BOM, line.start, line.end):
             return line
         at = line.start
         sentence = "the line starts with a byte order mark; it is left out"
-        self._tell(damage.BYTE_ORDER_MARK, line.number, at, at + len(_MARK), sentence)
-        return line._replace(start=at + len(_MARK))
+        self._tell(damage.BYTE_ORDER_MARK, line.number, at, at + len(BOM), sentence)
+        return line._replace(start=at + len(BOM))
 
     def _tell_returns(self) -> None:
         """Tell of line ends with a carriage return once, however many there are."""
-        first = re.search(rb"(?<!\r)\r++(?=\n|\Z)", self._data)
+        if b"\r" not in self._data:
+            return
+        first = re.search(rb"(?<!\r)\r+(?=\n|\Z)", self._data)
         if first is None:
             return
         times = self._data.count(b"\r\n") + self._data.endswith(b"\r")
@@ -139,48 +172,7 @@ class Salvage:
         sentence = "lines end with a carriage return; they get a line feed alone"
         self._tell(damage.CRLF, line, first.start(), first.end(), sentence, times=times)
 
-    def _pieces(self, line: Line) -> list[Piece]:
-        """A line in pieces; they leave no byte of it out."""
-        whole = self._data[line.start : line.end]
-        if not whole.strip(SPACE):
-            return [Piece(damage.NOT_AN_ENTRY, line.start, line.end)]
-        try:
-            text.check(whole)
-        except NotJSON:
-            return self._cutter.cut(line.start, line.end)
-        is_object = whole.lstrip(SPACE).startswith(b"{")
-        return [Piece("" if is_object else damage.NOT_AN_ENTRY, line.start, line.end)]
-
     # The header.
-
-    def _found_header(self) -> Header:
-        """The first header, whole or torn; a torn one only where the file starts."""
-        data = self._data
-        first = True
-        for line in self._lines():
-            marked = data.startswith(_MARK, line.start, line.end)
-            at = line._replace(start=line.start + len(_MARK)) if marked else line
-            raw = data[at.start : at.end]
-            if first or b"session" in raw or b"\\u" in raw:
-                for piece in self._pieces(at):
-                    found = self._as_header(piece, may_be_torn=first)
-                    if found is not None:
-                        return found
-            first = False
-        return Header(-1, "missing", b"", {})
-
-    def _as_header(self, piece: Piece, *, may_be_torn: bool) -> Header | None:
-        data = self._data
-        if not piece.code:
-            raw = self._record_text(piece)
-            members = text.split_members(raw)
-            entry_like = "parent" in members and "ts" in members
-            if string(members.get("type")) != "session" or entry_like:
-                return None
-            return Header(piece.start, "whole", raw, members)
-        if may_be_torn and _TORN_HEADER.match(data, piece.start, piece.end):
-            return Header(piece.start, "torn", b"", whole_members(data, piece.start, piece.end))
-        return None
 
     def _header_line(self) -> bytes:
         header, line = self._header, self._header.raw
@@ -188,12 +180,12 @@ class Salvage:
             made = {} if line else {MARK + "header": text.encode(header.state)}
             line, problems = mended_header(
                 {**header.members, **made},
-                id=self._made_session_id(),
+                id=session_id(self._data, self._name),
                 created_at=self._time_of(self._drafts[0]) if self._drafts else EPOCH,
                 allow_newer=self._allow_newer,
             )
             self._tell_header(problems)
-        return line if text.is_utf8(line) else self._told_utf8(line, header.start)
+        return line if text.is_utf8(line) else self._told_utf8(line)
 
     def _reads(self, line: bytes) -> bool:
         try:
@@ -203,28 +195,19 @@ class Salvage:
         return True
 
     def _tell_header(self, problems: list[str]) -> None:
-        header, code = self._header, damage.HEADER_REFUSED
-        number, start = self._number_at(header.start), max(header.start, 0)
-        end = start + len(header.raw)
+        header = self._header
+        place = header.place
         if header.state == "missing":
-            number = int(bool(self._data))
             sentence = "there is no header; one is made from the name and the first entry"
-            self._tell(damage.HEADER_MISSING, number, 0, 0, sentence)
+            self._tell(damage.HEADER_MISSING, *place, sentence)
         elif header.state == "whole":
             if self._unsupported:
                 name = versions.format_name(self._version)
                 sentence = f"{self._unsupported}; it is read as {name}"
-                self._tell(damage.UNSUPPORTED_FORMAT, number, start, end, sentence)
+                self._tell(damage.UNSUPPORTED_FORMAT, *place, sentence)
             if problems:
-                self._tell(code, number, start, end, "; ".join(problems) + ": it is mended")
-
-    def _made_session_id(self) -> str:
-        stem = Path(self._name).stem if self._name else ""
-        stem = _STAMP.sub("", stem, count=1)
-        return stem or "salvaged-" + hashlib.sha256(self._data).hexdigest()[:16]
-
-    def _number_at(self, position: int) -> int:
-        return self._data.count(b"\n", 0, max(position, 0)) + 1
+                sentence = "; ".join(problems) + ": it is mended"
+                self._tell(damage.HEADER_REFUSED, *place, sentence)
 
     # Entries.
 
@@ -232,7 +215,8 @@ class Salvage:
         if line.start == line.end:
             return
         raw = self._data[line.start : line.end]
-        if line.start != self._header.start:
+        # Telling at once what cannot be an entry saves reading a torn line several times.
+        if line.start != self._header.start and raw.rstrip(SPACE).endswith(b"}"):
             try:
                 entry = decode_entry(raw, self._version)
             except Undecodable:
@@ -242,7 +226,7 @@ class Salvage:
                 self._take(line, Piece("", line.start, line.end), mended, verbatim=True)
                 return
         ids = []
-        pieces = self._pieces(line)
+        pieces = self._cutter.pieces(line.start, line.end)
         for piece in pieces:
             if piece.start == self._header.start:
                 self._take_header(line, piece)
@@ -254,7 +238,9 @@ class Salvage:
         if sum(not piece.code for piece in pieces) > 1:
             end = pieces[-1].end
             sentence = "the line holds several records; each gets its own"
-            self._tell(damage.TWO_RECORDS, line.number, line.start, end, sentence, *ids)
+            self._tell(
+                damage.TWO_RECORDS, line.number, line.start, end, sentence, *filter(None, ids)
+            )
 
     def _take_header(self, line: Line, piece: Piece) -> None:
         at = (line.number, piece.start, piece.end)
@@ -270,7 +256,7 @@ class Salvage:
     def _leave(self, line: Line, piece: Piece) -> None:
         """Leave a piece out, and tell."""
         size = piece.end - piece.start
-        known = whole_members(self._data, piece.start, piece.end)
+        known = whole_members(self._data, piece.start, min(piece.end, piece.start + _HEAD))
         entry_id = string(known.get("id"))
         named = f" (entry {entry_id})" if entry_id else ""
         sentences = {
@@ -285,13 +271,9 @@ class Salvage:
         sentence = sentences[piece.code] + "; left out"
         self._tell(piece.code, line.number, piece.start, piece.end, sentence, lost=True)
 
-    def _record_text(self, piece: Piece) -> bytes:
-        raw = self._data[piece.start : piece.end].strip(SPACE)
-        return text.compact(raw) if b"\n" in raw else raw
-
     def _record(self, line: Line, piece: Piece) -> str:
         """Take the object of a piece in, as an entry or in one; return the entry's id."""
-        raw = self._record_text(piece)
+        raw = record_text(self._data, piece)
         mended: Mended | None
         try:
             entry = decode_entry(raw, self._version)
@@ -377,6 +359,19 @@ class Salvage:
             self._tell(damage.LATE_PARENT, *draft.place, sentence, draft.id)
         return order.drafts
 
+    def _check_references(self, session_id: str) -> None:
+        earlier: set[str] = set()
+        for draft in self._order:
+            line = self._text(draft)
+            if b"parents" in line or b"\\u" in line:
+                kept, lost = lost_references(line, self._version, session_id, earlier)
+                if lost:
+                    draft.line = remade(line, {"parents": kept})
+                    names = ", ".join(lost)
+                    sentence = f"entry {draft.id} converges from {names}, not before it; left out"
+                    self._tell(damage.LOST_REFERENCE, *draft.place, sentence, draft.id)
+            earlier.add(draft.id)
+
     def _uproot(self, draft: Draft, code: str, sentence: str) -> None:
         draft.line = remade(self._text(draft), {"parent": b"null"})
         draft.parent = None
@@ -395,14 +390,18 @@ class Salvage:
         return hashlib.sha256(b"agentsession salvage %d\n" % number + line).hexdigest()[:16]
 
     def _fresh_id(self, line: bytes) -> str:
-        made = (self._digest(line, number) for number in count())
-        return next(entry_id for entry_id in made if entry_id not in self._by_id)
+        base = self._digest(line)
+        for number in count(self._made.get(base, 0)):
+            entry_id = self._digest(line, number)
+            if entry_id not in self._by_id:
+                break
+        self._made[base] = number
+        return entry_id
 
-    def _told_utf8(self, line: bytes, start: int) -> bytes:
+    def _told_utf8(self, line: bytes) -> bytes:
         replaced, bad = as_utf8(line)
-        end = start + len(line)
         sentence = f"{bad} bytes of the header are not UTF-8; U+FFFD stands for each"
-        self._tell(damage.NOT_UTF8, self._number_at(start), start, end, sentence)
+        self._tell(damage.NOT_UTF8, *self._header.place, sentence)
         return replaced
 
     def _keep(self, piece: Piece) -> None:

@@ -27,15 +27,18 @@ REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 Kind: TypeAlias = Literal["{", "}", "[", "]", ",", ":", "name", "string", "number", "word"]
 Token: TypeAlias = tuple[Kind, int, int]
 
-_SPACE: Final = re.compile(rb"[ \t\n\r]*+")
+# No possessive quantifiers: early releases of Python 3.11 match them wrongly on groups.
+_SPACE: Final = re.compile(rb"[ \t\n\r]*")
 _TOKEN: Final = re.compile(
-    rb"""(?P<string>"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+")"""
-    rb"|(?P<number>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)"
+    rb"""(?P<string>"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*")"""
+    rb"|(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
     rb"|(?P<word>true|false|null)"
     rb"|(?P<mark>[{}\[\]:,])"
 )
-_STRING_PREFIX: Final = re.compile(rb'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
-_NESTING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[{]++|[\]}]++', re.DOTALL)
+_STRING_PREFIX: Final = re.compile(
+    rb'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*'
+)
+_NESTING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]+|[\]}]+', re.DOTALL)
 _DEEP_CODER: Final = sys.version_info >= (3, 12)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _ESCAPE: Final = re.compile(

@@ -1,6 +1,6 @@
 """Function calls on a path and what became of them.
 
-Spec: context 8.
+Spec: context 8, later drafts 10.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agentsession import normalise
+from agentsession import normalise, versions
 from agentsession.entries import Entry, ItemEntry
 from agentsession.header import Header
 from agentsession.items import Item
@@ -24,6 +24,10 @@ class CallState(enum.StrEnum):
 
     COMPLETED = "completed"
     """It has an output."""
+    ANSWERED = "answered"
+    """Somebody supplied its output, which is not there yet (0.8)."""
+    REJECTED = "rejected"
+    """It must not run (where the rules of later drafts hold)."""
     HELD = "held"
     """It waits for an answer."""
     IN_FLIGHT = "in_flight"
@@ -45,8 +49,15 @@ class Call:
         dispatch: its first dispatch, or ``None``.
         output: the item entry with its output, or ``None``.
         dispatched_after_reject: whether a reject came before the dispatch.
+        steps: its decisions and dispatches, in path order; several dispatches are several
+            hand-offs (0.8).
+        by_later_rules: whether the rules of later drafts 10 are those of its session.
+        dispatched_elsewhere: whether the session has a dispatch of it off the path; known
+            where a session was asked for it.
+        inherited: whether it stands in the prefix of a fork, so that what the fork's header
+            promises does not hold for it.
 
-    Spec: context 8.1.
+    Spec: context 8.1, later drafts 10.
     """
 
     entry: ItemEntry
@@ -55,6 +66,10 @@ class Call:
     dispatch: DispatchEntry | None = None
     output: ItemEntry | None = None
     dispatched_after_reject: bool = False
+    steps: tuple[DecisionEntry | DispatchEntry, ...] = ()
+    by_later_rules: bool = False
+    dispatched_elsewhere: bool = False
+    inherited: bool = False
 
     @property
     def id(self) -> str:
@@ -67,14 +82,33 @@ class Call:
         return self.item.name
 
     @property
+    def dispatches(self) -> tuple[DispatchEntry, ...]:
+        """Its dispatches on the path, in order."""
+        return tuple(step for step in self.steps if isinstance(step, DispatchEntry))
+
+    @property
     def pending(self) -> bool:
         """Whether the call has no output."""
         return self.output is None
 
     @property
     def held(self) -> bool:
-        """Whether the last decision holds the call and nothing dispatched it."""
+        """Whether the last decision holds the call and nothing dispatched it since.
+
+        Before 0.5 any dispatch lets it go, also one before the hold.
+        """
+        if self.by_later_rules:
+            last = self.steps[-1] if self.steps else None
+            return isinstance(last, DecisionEntry) and last.verdict == "hold"
         return self.dispatch is None and bool(self.decisions) and _holds(self.decisions[-1])
+
+    @property
+    def in_flight(self) -> bool:
+        """Whether it was handed to its tool, has no output, and nothing stopped it since."""
+        if self.dispatch is None or not self.pending:
+            return False
+        last = self.steps[-1] if self.steps and self.by_later_rules else None
+        return not (isinstance(last, DecisionEntry) and last.verdict in ("hold", "answer"))
 
     @property
     def rejected(self) -> bool:
@@ -82,24 +116,56 @@ class Call:
         return any(decision.verdict == "reject" for decision in self.decisions)
 
     @property
+    def answered(self) -> bool:
+        """Whether a decision supplied the call's output (0.8)."""
+        return any(decision.verdict == "answer" for decision in self.decisions)
+
+    @property
     def args(self) -> str:
-        """The arguments the tool ran with: the last rewrite's JSON text, else the call's own."""
-        rewrites = (decision.args_text for decision in reversed(self.decisions))
-        return next((text for text in rewrites if text is not None), self.item.arguments)
+        """The arguments the tool runs with: the last rewrite's JSON text, else the call's own.
+
+        What an answer carries is no rewrite.
+        """
+        return self._args(self.steps or self.decisions)
+
+    def args_of(self, dispatch: DispatchEntry) -> str:
+        """Return the arguments one hand-off ran with (later drafts 10.2)."""
+        before: list[DecisionEntry | DispatchEntry] = []
+        for step in self.steps:
+            if step is dispatch:
+                break
+            before.append(step)
+        return self._args(before)
+
+    def _args(self, steps: Sequence[DecisionEntry | DispatchEntry]) -> str:
+        for step in reversed(steps):
+            if isinstance(step, DecisionEntry) and not (
+                self.by_later_rules and step.verdict == "answer"
+            ):
+                rewritten = step.args_text
+                if rewritten is not None:
+                    return rewritten
+        return self.item.arguments
 
     def state(self, header: Header) -> CallState:
         """Return how far the call got; the header says what the writer records.
 
-        Spec: context 8.2.
+        Spec: context 8.2, later drafts 10.2.
         """
         if not self.pending:
             return CallState.COMPLETED
+        if self.by_later_rules and self.answered:
+            return CallState.ANSWERED
+        if self.by_later_rules and self.rejected:
+            return CallState.REJECTED
         if self.held:
             return CallState.HELD
         if self.dispatch is not None:
             return CallState.IN_FLIGHT
-        promised = header.has_record("dispatch")
-        return CallState.NEVER_STARTED if promised else CallState.UNKNOWN
+        promised = header.has_record("dispatch") and not self.inherited
+        if promised and not self.dispatched_elsewhere:
+            return CallState.NEVER_STARTED
+        return CallState.UNKNOWN
 
 
 def _holds(decision: DecisionEntry) -> bool:
@@ -110,70 +176,123 @@ def _holds(decision: DecisionEntry) -> bool:
 class CallLog:
     """What the entries fed so far say about calls; the calls of a path, step by step.
 
+    Up to 0.4 the first of two calls with one id counts, and everything names its call by that
+    id. Later an output names the latest call with its id, and a decision or a dispatch the
+    call whose item entry is its target.
+
     Attributes:
         pending: the ids of the calls without an output, in call order.
         responses: the ``response`` members of the entries that hold a call.
         outputs: how many function call outputs were seen, with a call or without.
+        mistargeted: decisions and dispatches whose target is not the call they name.
+
+    Spec: context 8.1, later drafts 10.1.
     """
 
     pending: dict[str, None] = field(default_factory=dict)
     responses: set[str] = field(default_factory=set)
     outputs: int = 0
-    _found: dict[str, _Progress] = field(default_factory=dict)
+    mistargeted: list[DecisionEntry | DispatchEntry] = field(default_factory=list)
+    _order: list[_Progress] = field(default_factory=list)
+    _latest: dict[str, _Progress] = field(default_factory=dict)
+    _by_entry: dict[str, _Progress] = field(default_factory=dict)
 
     def feed(self, entry: Entry) -> None:
         """Take the next entry of the path."""
         if isinstance(entry, ItemEntry):
             self._feed_item(entry)
-        elif isinstance(entry, DecisionEntry):
-            progress = self._found.get(entry.call_id)
+        elif isinstance(entry, (DecisionEntry, DispatchEntry)):
+            progress = self._named(entry)
             if progress is not None:
-                progress.decisions.append(entry)
-        elif isinstance(entry, DispatchEntry):
-            progress = self._found.get(entry.call_id)
-            if progress is not None and progress.dispatch is None:
-                progress.dispatch = entry
-                progress.after_reject = any(d.verdict == "reject" for d in progress.decisions)
+                progress.take(entry)
+
+    def _named(self, entry: DecisionEntry | DispatchEntry) -> _Progress | None:
+        """The call that a decision or dispatch is about."""
+        latest = self._latest.get(entry.call_id)
+        if not versions.has_later_calls(entry.version):
+            return latest
+        found = self._by_entry.get(entry.target)
+        if found is None or found.call_id != entry.call_id:
+            self.mistargeted.append(entry)
+        return found or latest
 
     def _feed_item(self, entry: ItemEntry) -> None:
         item = entry.item
         kind = call_part(item)
-        if kind == CALL_TYPE and item.call_id not in self._found:
-            self._found[item.call_id] = _Progress(entry)
-            self.pending[item.call_id] = None
-            self.responses.add(entry.response)
+        if kind == CALL_TYPE:
+            later = versions.has_later_calls(entry.version)
+            if later or item.call_id not in self._latest:
+                self._open(_Progress(entry, item.call_id, later))
         elif kind == OUTPUT_TYPE:
             self.outputs += 1
-            progress = self._found.get(item.call_id)
+            progress = self._latest.get(item.call_id)
             if progress is not None and progress.output is None:
                 progress.output = entry
                 self.pending.pop(item.call_id, None)
 
+    def _open(self, progress: _Progress) -> None:
+        self._order.append(progress)
+        self._latest[progress.call_id] = progress
+        self._by_entry[progress.entry.id] = progress
+        self.pending[progress.call_id] = None
+        self.responses.add(progress.entry.response)
+
     def call(self, call_id: str) -> Call:
-        """Return a call that was seen, as it stands now."""
-        return self._found[call_id].call()
+        """Return the latest call with an id that was seen, as it stands now."""
+        return self._latest[call_id].call()
+
+    def call_at(self, entry_id: str) -> Call | None:
+        """Return the call in an item entry, as it stands now, if it was seen."""
+        progress = self._by_entry.get(entry_id)
+        return None if progress is None else progress.call()
+
+    def call_about(self, entry: Entry) -> Call | None:
+        """Return the call that an output, a decision or a dispatch takes up, as it stands now."""
+        if isinstance(entry, (DecisionEntry, DispatchEntry)):
+            progress = self._by_entry.get(entry.target) or self._latest.get(entry.call_id)
+        elif isinstance(entry, ItemEntry) and call_part(entry.item) == OUTPUT_TYPE:
+            progress = self._latest.get(entry.item.call_id)
+        else:
+            progress = None
+        return None if progress is None else progress.call()
 
     def calls(self) -> list[Call]:
         """Return the calls seen, in the order of their items, as they stand now."""
-        return [progress.call() for progress in self._found.values()]
+        return [progress.call() for progress in self._order]
 
 
 @dataclass(slots=True)
 class _Progress:
     entry: ItemEntry
-    decisions: list[DecisionEntry] = field(default_factory=list)
+    call_id: str
+    later: bool
+    steps: list[DecisionEntry | DispatchEntry] = field(default_factory=list)
     dispatch: DispatchEntry | None = None
     output: ItemEntry | None = None
     after_reject: bool = False
+
+    def take(self, step: DecisionEntry | DispatchEntry) -> None:
+        if isinstance(step, DispatchEntry):
+            if self.dispatch is not None and not self.later:
+                return
+            self.after_reject |= any(
+                earlier.verdict == "reject"
+                for earlier in self.steps
+                if isinstance(earlier, DecisionEntry)
+            )
+            self.dispatch = self.dispatch or step
+        self.steps.append(step)
 
     def call(self) -> Call:
         return Call(
             entry=self.entry,
             item=self.entry.item,
-            decisions=tuple(self.decisions),
+            decisions=tuple(step for step in self.steps if isinstance(step, DecisionEntry)),
             dispatch=self.dispatch,
             output=self.output,
             dispatched_after_reject=self.after_reject,
+            steps=tuple(self.steps),
+            by_later_rules=self.later,
         )
 
 
@@ -193,10 +312,10 @@ def call_part(item: Item) -> str:
 def calls(path: Sequence[Entry]) -> list[Call]:
     """Return the function calls on a root-first path, in the order of their items.
 
-    Of two calls with one id the first counts. Outputs, decisions and dispatches without a
-    call before them are left out.
+    Of two calls with one id the first counts (up to 0.4). Outputs, decisions and dispatches
+    without a call before them are left out.
 
-    Spec: context 8.1.
+    Spec: context 8.1, later drafts 10.1.
     """
     log = CallLog()
     for entry in path:

@@ -16,6 +16,7 @@ from agentsession.entries import (
 )
 from agentsession.errors import AgentSessionError, DamagedFile, InvalidEntry, NotJSON
 from agentsession.header import Header, refuse_later_members
+from agentsession.ids import is_content_id
 from agentsession.members import Version
 from agentsession.record_entries import (
     CustomEntry,
@@ -69,6 +70,26 @@ class Undecodable(AgentSessionError, ValueError):
         self.is_json = is_json
 
 
+class _NoPlace(Undecodable):
+    """A line without the id or the time that give an entry its place."""
+
+
+class WrongID(Undecodable):
+    """A line whose id or time no id can commit to (later drafts 3.5).
+
+    Attributes:
+        entry_id: the id it has; empty when it has none.
+    """
+
+    def __init__(self, problem: str, *, entry_id: str = "") -> None:
+        super().__init__(problem)
+        self.entry_id = entry_id
+
+
+class WrongParents(Undecodable):
+    """A line whose ``parents`` is no list of references (later drafts 6)."""
+
+
 def is_extension(entry_type: str) -> bool:
     """Return whether a type is a namespaced extension (format 3.5)."""
     return ":" in entry_type
@@ -112,21 +133,37 @@ def decode_entry(line: bytes, version: Version) -> Entry:
     Spec: format 7.2.
 
     Raises:
-        Undecodable: naming the first rule the line breaks.
+        Undecodable: naming the first rule the line breaks; ``WrongID`` for a missing id, and
+            for a time that is none, where ids are hashes.
     """
     try:
         texts = text.split_members(line)
     except NotJSON as error:
         raise _not_an_object(line, error) from error
-    entry_type, entry_id, parent, ts = _envelope(texts)
+    try:
+        entry_type, entry_id, parent, ts = _envelope(texts)
+    except _NoPlace as error:
+        if versions.has_content_ids(version):
+            raise WrongID(str(error), entry_id=_string(texts.get("id")) or "") from error
+        raise
     kind = ENTRY_TYPES.get(entry_type, UnknownEntry)
-    entry = kind.from_line(line, entry_type, entry_id, parent, ts)
+    entry = kind.from_line(line, entry_type, entry_id, parent, ts, version=version)
+    if "parents" in texts and versions.has_convergence(version):
+        _check_parents(texts["parents"])
     problem = kind.problem(texts, version) or entry.check()
     if problem:
         if version >= kind.SINCE:
             raise Undecodable(f"{entry_type} entry {entry_id}: {problem}")
-        entry = UnknownEntry.from_line(line, entry_type, entry_id, parent, ts)
+        entry = UnknownEntry.from_line(line, entry_type, entry_id, parent, ts, version=version)
     return entry
+
+
+def _check_parents(member_text: bytes) -> None:
+    problem = Entry.parents.problem(member_text)
+    if not problem and member_text.startswith(b"[") and b"null" in text.split_elements(member_text):
+        problem = "parents must be a list of references"
+    if problem:
+        raise WrongParents(problem)
 
 
 def _not_an_object(line: bytes, error: NotJSON) -> Undecodable:
@@ -145,21 +182,21 @@ def _envelope(texts: dict[str, bytes]) -> tuple[str, str, str | None, str]:
         raise Undecodable("entry parent must be a string or null")
     ts = _string(texts.get("ts"))
     if ts is None:
-        raise Undecodable("entry ts must be a time")
+        raise _NoPlace("entry ts must be a time")
     instant = None
     if ts:
         try:
             instant = Timestamp.parse(ts)
         except ValueError as error:
-            raise Undecodable(f"entry ts: {error}") from error
+            raise _NoPlace(f"entry ts: {error}") from error
     entry_type = _string(texts.get("type"))
     if not entry_type:
         raise Undecodable("entry has no type")
     entry_id = _string(texts.get("id"))
     if not entry_id:
-        raise Undecodable(f"{entry_type} entry has no id")
+        raise _NoPlace(f"{entry_type} entry has no id")
     if instant is None or instant.is_zero:
-        raise Undecodable(f"{entry_type} entry {entry_id} has no ts")
+        raise _NoPlace(f"{entry_type} entry {entry_id} has no ts")
     return entry_type, entry_id, parent or None, ts
 
 
@@ -208,13 +245,19 @@ def marshal_entry(entry: Entry) -> bytes:
 
 
 def unmarshal_entry(line: bytes | str) -> Entry:
-    """Return the entry of one JSON line, read as the newest version written here.
+    """Return the entry of one JSON line.
+
+    A line whose id is a content hash is read as the newest version, any other as the newest
+    with short ids. Only the reader of a whole file compares an id with its hash.
 
     Raises:
         DamagedFile: when the line is not an entry.
     """
     data = line.encode("utf-8", "surrogatepass") if isinstance(line, str) else bytes(line)
     try:
-        return decode_entry(data.strip(b"\r\n"), versions.WRITABLE[-1])
+        entry = decode_entry(data.strip(b"\r\n"), versions.NEWEST_SHORT)
+        if is_content_id(entry.id):
+            entry = decode_entry(data.strip(b"\r\n"), versions.NEWEST_HASHED)
     except Undecodable as error:
         raise DamagedFile(str(error)) from error
+    return entry

@@ -5,10 +5,11 @@ Spec: context 1, 3 and 11.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from agentsession import versions
 from agentsession.entries import CompactionEntry, ConfigEntry, Entry, ItemEntry, ResponseEntry
 from agentsession.errors import InvalidEntry, NoContext, NoEntry
 from agentsession.items import Item
@@ -27,21 +28,29 @@ class Context:
         items: the input, in order.
         entries: the entries selected, in order, with those that contribute no item.
         item_entries: for each item the entry it came from.
+        omitted: the item entries among them that the settings leave out of requests, by id,
+            each with the reason: ``items`` when its id is listed, ``other_models`` for the
+            reasoning of another model (0.11).
 
-    Spec: context 1.
+    Spec: context 1, later drafts 8.3.
     """
 
     settings: Settings
     items: tuple[Item, ...]
     entries: tuple[Entry, ...]
     item_entries: tuple[Entry, ...]
+    omitted: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def instructions_omitted(self) -> tuple[OmittedPart, ...]:
-        """The instructions parts the writer left out: the newest list among the entries.
+        """The instructions parts the writer left out.
 
-        Spec: format 4.3.2.
+        Up to 0.4 that is the newest list among the entries, later the one in force.
+
+        Spec: format 4.3.2, later drafts 8.2.
         """
+        if self.entries and versions.has_later_settings(self.entries[-1].version):
+            return self.settings.instructions_omitted
         lists = (
             entry.instructions_omitted
             for entry in reversed(self.entries)
@@ -80,7 +89,8 @@ def build_context(path: Sequence[Entry]) -> Context:
         NoContext: when the path's last compaction keeps from an entry not before it.
     """
     compaction, kept, start = _last_compaction(path)
-    settings = Settings() if compaction is None else compaction.config
+    settings = _settings(compaction, path[start:])
+    omitted = left_out(path, settings)
     contributed: list[tuple[Item, Entry]] = []
     entries: list[Entry] = []
     if compaction is not None:
@@ -91,17 +101,43 @@ def build_context(path: Sequence[Entry]) -> Context:
         if entry is compaction:
             continue
         entries.append(entry)
-        if position >= start and isinstance(entry, ConfigEntry):
-            settings = settings.apply(entry)
         item = entry.contribution()
-        if item is not None:
+        if item is not None and entry.id not in omitted:
             contributed.append((item, entry))
     return Context(
         settings=settings,
         items=tuple(item for item, _ in contributed),
         entries=tuple(entries),
         item_entries=tuple(entry for _, entry in contributed),
+        omitted={entry.id: omitted[entry.id] for entry in entries if entry.id in omitted},
     )
+
+
+def left_out(path: Sequence[Entry], settings: Settings) -> Mapping[str, str]:
+    """Return the item entries of a path that the settings at its end leave out of requests.
+
+    Spec: later drafts 8.3.
+    """
+    if not path or not versions.has_later_settings(path[-1].version):
+        return {}
+    return settings.omission.omitted(path, settings.model)
+
+
+def settings_at(path: Sequence[Entry]) -> Settings:
+    """Return the settings at the end of a path, whether or not its context can be built."""
+    for position in range(len(path) - 1, -1, -1):
+        entry = path[position]
+        if isinstance(entry, CompactionEntry):
+            return _settings(entry, path[position + 1 :])
+    return _settings(None, path)
+
+
+def _settings(compaction: CompactionEntry | None, after: Sequence[Entry]) -> Settings:
+    settings = Settings() if compaction is None else compaction.config
+    for entry in after:
+        if isinstance(entry, ConfigEntry):
+            settings = settings.apply(entry)
+    return settings
 
 
 def _last_compaction(path: Sequence[Entry]) -> tuple[CompactionEntry | None, int, int]:
@@ -194,6 +230,8 @@ def compact(path: Sequence[Entry], first_kept: str, summary: object) -> Compacti
     if summary is None:
         raise InvalidEntry("a compaction needs a summary", type="compaction", member="summary")
     settings = build_context(path).settings
+    if versions.has_later_settings(path[-1].version if path else versions.NEWEST_SHORT):
+        settings = settings.checkpoint()
     if not any(entry.id == first_kept for entry in path):
         raise NoEntry(
             f'entry "{first_kept}" is not on the path to {path[-1].id if path else "the leaf"}; '

@@ -30,11 +30,13 @@ REPEATED_ID: Final = "repeated-id"
 LOST_PARENT: Final = "lost-parent"
 LATE_PARENT: Final = "late-parent"
 PARENT_CYCLE: Final = "parent-cycle"
+LOST_REFERENCE: Final = "lost-reference"
 HEADER_MISSING: Final = "header-missing"
 HEADER_TORN: Final = "header-torn"
 HEADER_REFUSED: Final = "header-refused"
 HEADER_NOT_FIRST: Final = "header-not-first"
 SECOND_HEADER: Final = "second-header"
+FORMAT_LOWERED: Final = "format-lowered"
 UNSUPPORTED_FORMAT: Final = "unsupported-format"
 
 CODES: Final[Mapping[str, str]] = MappingProxyType(
@@ -57,12 +59,14 @@ CODES: Final[Mapping[str, str]] = MappingProxyType(
         LOST_PARENT: "an entry whose parent is not in the file; it becomes a root",
         LATE_PARENT: "an entry that stands before its parent; it is moved behind it",
         PARENT_CYCLE: "entries that are each other's parents; the first becomes a root",
+        LOST_REFERENCE: "an entry converges from one that is not before it; that is left out",
         HEADER_MISSING: "no header; one is made",
         HEADER_TORN: "the header is cut; one is made from what there is",
         HEADER_REFUSED: "the header breaks a rule; it is mended",
         HEADER_NOT_FIRST: "the header stands behind other lines; it is moved to the top",
         SECOND_HEADER: "another header; it is kept as a custom entry",
-        UNSUPPORTED_FORMAT: "a format that is not read here; it is read as the newest written one",
+        FORMAT_LOWERED: "entries that the format of the file refuses; an older one is written",
+        UNSUPPORTED_FORMAT: "a format that is not read here; it is read as agentsession/0.3",
     }
 )
 """Every kind of damage by its code, with what is done about it; `docs/damage.md` has more."""

@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
-from agentsession import payload, text
+from agentsession import payload, text, versions
+from agentsession._held import held_text
 from agentsession.errors import InvalidEntry
-from agentsession.header import timestamp
+from agentsession.header import refuse_broken_id, timestamp
 from agentsession.kinds import (
     BOOLEAN,
     INTEGER,
@@ -34,6 +35,7 @@ from agentsession.members import (
     Version,
     Written,
     join_members,
+    string_text,
 )
 from agentsession.parts import (
     InstructionsPart,
@@ -61,11 +63,13 @@ class Entry(Record):
         id: the id; empty before a session took the entry.
         parent: the parent's id; ``None`` for a root, and, before a session took the entry,
             for "below the current leaf".
+        version: the format version of the session it was read from or appended to, by whose
+            rules it is understood.
 
     Spec: format 3.
     """
 
-    __slots__ = ("_line", "_ts", "id", "parent", "type")
+    __slots__ = ("_held", "_line", "_ts", "id", "parent", "type", "version")
 
     TYPE: ClassVar[str] = ""
     SINCE: ClassVar[Version] = (0, 1)
@@ -75,8 +79,10 @@ class Entry(Record):
     type: str
     id: str
     parent: str | None
+    version: Version
     _ts: str | None
     _line: bytes | None
+    _held: dict[str, tuple[bytes, bytes]] | None
 
     parents = Member(records(Reference), (), since=(0, 4))
     normalised = Member(OBJECTS, (), since=(0, 5))
@@ -95,34 +101,61 @@ class Entry(Record):
                 raise InvalidEntry(f"{name} belongs to the envelope", type=self.TYPE, member=name)
         if not isinstance(id, str) or not isinstance(parent, (str, type(None))):
             raise InvalidEntry("id and parent must be strings", type=self.TYPE, member="id")
+        refuse_broken_id(id)
         self.type = self.TYPE
         self.id = id
         self.parent = parent or None
+        self.version = versions.NEWEST_SHORT
         self._ts = timestamp(ts, "ts") or ""
         self._line = None
+        self._held = None
         try:
             self._build(members, unknown)
         except InvalidEntry as error:
             raise InvalidEntry(
                 f"{self.TYPE} entry: {error}", type=self.TYPE, member=error.member
             ) from error
+        self._hold({wire: members.get(member.name) for wire, member in self.MEMBERS.items()})
+        self._hold(unknown or {})
+
+    def _hold(self, given: Mapping[str, Any]) -> None:
+        """Remember the members whose strings the format's spelling does not hold."""
+        for wire, encoded in (self._texts or {}).items():
+            held = held_text(given[wire], encoded) if wire in given else None
+            if held is not None:
+                self._held = {**(self._held or {}), wire: (encoded, held)}
+
+    def held_texts(self) -> dict[str, bytes]:
+        """Return the members beside the envelope as their caller held them.
+
+        That is their text, with an escape for each lone surrogate that it replaced.
+        """
+        texts = dict(self._loaded())
+        for wire, (encoded, held) in (self._held or {}).items():
+            if texts.get(wire) == encoded:
+                texts[wire] = held
+        return texts
 
     @classmethod
     def from_line(
         cls,
         line: bytes,
         entry_type: str,
-        id: str,
+        id: str,  # noqa: A002
         parent: str | None,
         ts: str | None = None,
+        *,
+        version: Version = versions.NEWEST_SHORT,
     ) -> Self:
         """Return the entry of a line whose envelope was read; the rest is decoded on demand."""
         entry = cls.__new__(cls)
         entry.type = entry_type
         entry.id = id
         entry.parent = parent
+        entry.version = version
         entry._ts = ts
         entry._line = line
+        entry._held = None
         entry._texts = None
         entry._values = None
         return entry
@@ -157,22 +190,51 @@ class Entry(Record):
         return self._line if self._line is not None else self._encoded_line()
 
     def _encoded_line(self) -> bytes:
+        texts = self._loaded()
         envelope = {
-            "type": text.encode(self.type),
-            "id": text.encode(self.id),
-            "parent": text.encode(self.parent),
-            "ts": text.encode(self.ts_text),
+            "type": string_text(self.type),
+            "id": string_text(self.id),
+            "parent": b"null" if self.parent is None else string_text(self.parent),
         }
-        return join_members({**envelope, **self._loaded()})
+        if versions.has_convergence(self.version) and "parents" in texts:
+            envelope["parents"] = texts["parents"]
+        envelope["ts"] = string_text(self.ts_text)
+        return join_members({**envelope, **texts})
 
-    def sealed(self, id: str, parent: str | None, ts: str) -> Self:  # noqa: A002
+    def sealed(
+        self,
+        id: str,  # noqa: A002
+        parent: str | None,
+        ts: str,
+        version: Version = versions.NEWEST_SHORT,
+        texts: Mapping[str, bytes] | None = None,
+    ) -> Self:
         """Return the entry with its place in a session and its line encoded.
 
-        The session calls this on append; ``ts`` is a time as the format writes it.
+        The session calls this on append.
+
+        Args:
+            id: its id.
+            parent: the entry it goes under.
+            ts: a time as the format writes it.
+            version: the session's format version.
+            texts: its members beside the envelope, where they are not as they were.
         """
-        entry = self.from_line(b"", self.type, id, parent, ts)
-        entry._texts = dict(self._loaded())
+        entry = self.from_line(b"", self.type, id, parent, ts, version=version)
+        entry._texts = dict(self._loaded() if texts is None else texts)
         entry._line = entry._encoded_line()
+        return entry
+
+    def converging(self, *parents: Reference) -> Self:
+        """Return a copy that also comes from other entries, named by reference (0.4).
+
+        Spec: later drafts 6.
+        """
+        entry = self.moved(parent=self.parent, id=self.id)
+        texts = {wire: value for wire, value in entry._loaded().items() if wire != "parents"}
+        if parents:
+            texts = {"parents": Entry.parents.encode(parents) or b"[]", **texts}
+        entry._texts = texts
         return entry
 
     def moved(
@@ -190,6 +252,7 @@ class Entry(Record):
             b"", self.type, id, parent or None, timestamp(ts, "ts") or self.ts_text
         )
         entry._texts = dict(self._loaded())
+        entry._held = self._held
         entry._line = None
         return entry
 
@@ -285,7 +348,8 @@ class ResponseEntry(Entry):
         usage, incomplete, error: payload objects, or ``None``.
         request_hash: the hash of the request as sent; empty when not recorded.
         latency_ms: milliseconds; 0 when not recorded.
-        attempts: calls the response took (0.7).
+        attempts: calls the response took, failed ones without an entry included; 0 when not
+            recorded, which means one (0.7).
 
     Spec: format 4.2.
     """
@@ -313,6 +377,7 @@ class ResponseEntry(Entry):
         error: object = None,
         request_hash: str = "",
         latency_ms: int = 0,
+        attempts: int = 0,
         id: str = "",  # noqa: A002
         parent: str | None = None,
         ts: Time = None,
@@ -327,8 +392,13 @@ class ResponseEntry(Entry):
             "error": error,
             "request_hash": request_hash,
             "latency_ms": latency_ms,
+            "attempts": attempts,
         }
         self._init(members, id, parent, ts, unknown)
+
+    def check_append(self) -> str:
+        """Return the rule of later drafts 8 the entry breaks, or an empty string."""
+        return "attempts must not be negative" if self.attempts < 0 else ""
 
 
 class ConfigEntry(Entry):
@@ -342,8 +412,9 @@ class ConfigEntry(Entry):
         tools_added: tools to add or replace. tools_removed: names of tools to remove.
         extra: other request members; ``None`` as a value deletes that member.
         replace: whether all earlier settings are thrown away first.
+        omit: which items on the path are left out of requests (0.11).
 
-    Spec: format 4.3, context 2.
+    Spec: format 4.3, context 2, later drafts 8.
     """
 
     __slots__ = ()
@@ -358,7 +429,7 @@ class ConfigEntry(Entry):
     tools_removed = Member(STRINGS, ())
     extra = Member(OBJECT_MAP, {})
     replace = Member(BOOLEAN, default=False)
-    omit = Member(OBJECT, since=(0, 11))
+    omit = Member(OBJECT, written=Written.GIVEN, since=(0, 11))
 
     def __init__(
         self,
@@ -373,6 +444,7 @@ class ConfigEntry(Entry):
         tools_removed: Sequence[str] = (),
         extra: Mapping[str, Any] | None = None,
         replace: bool = False,
+        omit: object = None,
         id: str = "",  # noqa: A002
         parent: str | None = None,
         ts: Time = None,
@@ -389,6 +461,7 @@ class ConfigEntry(Entry):
             "tools_removed": tools_removed,
             "extra": extra,
             "replace": replace,
+            "omit": omit,
         }
         self._init(members, id, parent, ts, unknown)
 
@@ -414,22 +487,37 @@ class ConfigEntry(Entry):
         return entry
 
     def check_append(self) -> str:
-        """Return the rule of format 4.3.1 the entry breaks, or an empty string."""
+        """Return the rule of format 4.3.1 or later drafts 8.1 the entry breaks, or nothing."""
+        return self._parts_problem() or self._omitted_problem()
+
+    def _parts_problem(self) -> str:
         parts = self.instructions_parts
-        ids = [part.id for part in parts]
-        if not all(ids):
+        kept = [part for part in parts if not part.id]
+        ids = [part.id for part in parts if part.id]
+        if any(part.keep <= 0 for part in kept):
             return "every instructions part needs an id"
+        if any(set(part._loaded()) != {"keep"} for part in kept):
+            return "an element of instructions_parts with keep takes no other member"
         if len(set(ids)) != len(ids):
             return "an instructions part id is named twice"
         by_hash = [part.id for part in parts if part.hash and not part.text]
-        if parts and not by_hash and self.instructions is not None:
+        if parts and not by_hash and not kept and self.instructions is not None:
             joined = "\n\n".join(part.text for part in parts)
             if joined != self.instructions:
                 return "instructions differ from the texts of instructions_parts joined"
-        if self.replace and by_hash and self.instructions is None:
-            return f"replace with part {by_hash[0]} named by hash needs instructions beside it"
-        if not all(part.id for part in self.instructions_omitted):
-            return "every omitted part needs an id"
+        if self.replace and self.instructions is None:
+            if by_hash:
+                return f"replace with part {by_hash[0]} named by hash needs instructions beside it"
+            if kept:
+                return "replace with parts kept by number needs instructions beside it"
+        return ""
+
+    def _omitted_problem(self) -> str:
+        for part in self.instructions_omitted:
+            if not part.id and part.keep <= 0:
+                return "every omitted part needs an id"
+            if self.replace and not part.id:
+                return "replace takes no omitted parts kept by number, for none are in force"
         return ""
 
 

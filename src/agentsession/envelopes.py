@@ -16,10 +16,10 @@ from typing import Any
 
 import msgspec
 
-from agentsession import text
-from agentsession.codec import Undecodable, decode_entry
-from agentsession.entries import Entry
+from agentsession import text, versions
+from agentsession.codec import ENTRY_TYPES, Undecodable, decode_entry
 from agentsession.members import Version
+from agentsession.record_entries import UnknownEntry
 
 
 class _Object(msgspec.Struct, gc=False):
@@ -78,9 +78,11 @@ _CHECKED_EXACTLY = frozenset(
 _NAMES = {name: intern(name) for name in _CHECKED_HERE | _CHECKED_EXACTLY}
 _DECODER = msgspec.json.Decoder(_Line)
 
-# Days 29 to 31 and the year 0 are left to the exact way.
+# The 29th of February and the years below 1000 are left to the exact way.
 _PLAIN_TIMES = re.compile(
-    r"(?:[1-9][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
+    r"(?:[1-9][0-9]{3}-"
+    r"(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)"
+    r"|(?:0[13578]|1[02])-31)"
     r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
     r"(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])\n)*"
 )
@@ -153,8 +155,10 @@ def _members_hold(rows: list[Any], types: list[str], block: bytes, version: Vers
         return False
     exact = found & _CHECKED_EXACTLY
     unset = msgspec.UNSET
-    if version >= Entry.parents.since and any(row.parents is not unset for row in rows):
+    if versions.has_convergence(version) and any(row.parents is not unset for row in rows):
         return False  # what they name has to stand before them
+    if versions.has_content_ids(version) and any(row.normalised is not unset for row in rows):
+        return False  # what it says has rules of its own
     places = [
         at
         for at, row in enumerate(rows)
@@ -168,7 +172,10 @@ def _members_hold(rows: list[Any], types: list[str], block: bytes, version: Vers
     lines = block.split(b"\n")
     try:
         for at in places:
-            decode_entry(lines[at], version)
+            entry = decode_entry(lines[at], version)
+            # A type of a later version that has not its form is unknown to this file.
+            if type(entry) is UnknownEntry and entry.type in ENTRY_TYPES:
+                return False
     except Undecodable:
         return False
     return True

@@ -6,7 +6,18 @@
     ├── UnsupportedFormat        a format name or version this release does not handle (ValueError)
     ├── DamagedFile              a file or line that cannot be read as a session (ValueError)
     ├── InvalidEntry             an entry that must not be written (ValueError)
-    │   └── CallRejected         a dispatch of a call that was rejected
+    │   ├── CallRejected         a dispatch of, or decision about, a call that was rejected
+    │   ├── CallAnswered         a dispatch of, or decision about, a call that was answered
+    │   ├── CallCompleted        a dispatch, reject or answer of a call that has an output
+    │   ├── RejectDispatched     a reject of a call that was dispatched
+    │   ├── AnswerNotDispatched  an answer to a call that was never dispatched
+    │   ├── CallIDRepeated       a function call whose id is empty or already used
+    │   ├── BadTarget            a target that is not the item entry of the call named
+    │   ├── ReservedMember       a body member named like a member of the envelope
+    │   └── BadNormalisation     a ``normalised`` list that does not say what was changed
+    ├── BadID                    an id that is not the hash of its entry, or a bad base (ValueError)
+    ├── BadConvergence           ``parents`` that break the rules of convergence (ValueError)
+    ├── UnresolvedMigration      a migrated session that must not be written back (ValueError)
     ├── DuplicateEntry           an entry id that is already used (ValueError)
     ├── NoEntry                  an entry id that is not there (KeyError)
     ├── NoSession                a session id that is not in the store (KeyError)
@@ -106,9 +117,144 @@ class CallRejected(InvalidEntry):
         call_id: the call.
     """
 
-    def __init__(self, message: str, *, call_id: str = "") -> None:
-        super().__init__(message, type="dispatch", member="call_id")
+    def __init__(
+        self,
+        message: str,
+        *,
+        type: str = "dispatch",  # noqa: A002
+        call_id: str = "",
+    ) -> None:
+        super().__init__(message, type=type, member="call_id")
         self.call_id = call_id
+
+
+class CallAnswered(InvalidEntry):
+    """A dispatch of, or a further decision about, a call that a decision answered.
+
+    Attributes:
+        call_id: the call.
+    """
+
+    def __init__(self, message: str, *, type: str = "", call_id: str = "") -> None:  # noqa: A002
+        super().__init__(message, type=type, member="call_id")
+        self.call_id = call_id
+
+
+class CallCompleted(InvalidEntry):
+    """A dispatch, a reject or an answer of a call that already has its output.
+
+    Attributes:
+        call_id: the call.
+    """
+
+    def __init__(self, message: str, *, type: str = "", call_id: str = "") -> None:  # noqa: A002
+        super().__init__(message, type=type, member="call_id")
+        self.call_id = call_id
+
+
+class RejectDispatched(InvalidEntry):
+    """A reject of a call that was already handed to its tool.
+
+    Attributes:
+        call_id: the call.
+    """
+
+    def __init__(self, message: str, *, call_id: str = "") -> None:
+        super().__init__(message, type="decision", member="verdict")
+        self.call_id = call_id
+
+
+class AnswerNotDispatched(InvalidEntry):
+    """An answer to a call that, as far as the session promises to say, never ran.
+
+    Attributes:
+        call_id: the call.
+    """
+
+    def __init__(self, message: str, *, call_id: str = "") -> None:
+        super().__init__(message, type="decision", member="verdict")
+        self.call_id = call_id
+
+
+class CallIDRepeated(InvalidEntry):
+    """A function call whose ``call_id`` is empty, or names another call of the session.
+
+    Attributes:
+        call_id: the id.
+    """
+
+    def __init__(self, message: str, *, call_id: str = "") -> None:
+        super().__init__(message, type="item", member="item")
+        self.call_id = call_id
+
+
+class BadTarget(InvalidEntry):
+    """A dispatch or decision whose ``target`` is not the item entry of the call it names.
+
+    Attributes:
+        call_id: the call named.
+        entry_id: the target.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        type: str = "",  # noqa: A002
+        call_id: str = "",
+        entry_id: str = "",
+    ) -> None:
+        super().__init__(message, type=type, member="target")
+        self.call_id = call_id
+        self.entry_id = entry_id
+
+
+class ReservedMember(InvalidEntry):
+    """A body with a top-level member that is named like a member of the envelope."""
+
+
+class BadNormalisation(InvalidEntry):
+    """A ``normalised`` list with an element that does not name its place and its source."""
+
+
+class BadID(AgentSessionError, ValueError):
+    """An id that is not the hash of its entry, or a file that breaks the rules of its base.
+
+    A missing id, another prefix, and a ``ts`` in another than the one spelling count too.
+
+    Attributes:
+        entry_id: the id found; empty when there is none.
+        expected: the id the entry has; empty when it cannot be computed.
+    """
+
+    def __init__(self, message: str, *, entry_id: str = "", expected: str = "") -> None:
+        super().__init__(message)
+        self.entry_id = entry_id
+        self.expected = expected
+
+
+class BadConvergence(AgentSessionError, ValueError):
+    """``parents`` that name no earlier entry, the parent itself, or one entry twice.
+
+    Attributes:
+        entry_id: the reference at fault; empty for a list that is none.
+    """
+
+    def __init__(self, message: str, *, entry_id: str = "") -> None:
+        super().__init__(message)
+        self.entry_id = entry_id
+
+
+class UnresolvedMigration(AgentSessionError, ValueError):
+    """A migrated session that holds what migration could not rewrite.
+
+    Attributes:
+        unresolved: one sentence for each thing that was kept as it was.
+    """
+
+    def __init__(self, message: str, *, unresolved: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.unresolved = unresolved
 
 
 class DuplicateEntry(AgentSessionError, ValueError):

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentsession.canonical import canonical_json
-from agentsession.context import lost_window, opening, request_context
+from agentsession.context import left_out, lost_window, opening, request_context
 from agentsession.entries import BranchSummaryEntry, CompactionEntry, ConfigEntry, Entry, ItemEntry
 from agentsession.errors import CannotHash, NoContext
 from agentsession.items import Item
@@ -250,6 +250,8 @@ class _Chain:
             item = entry.contribution()
             return state if item is None else self._fed(state, [(entry, item)])
         around = self._surroundings(_configured(state.around.settings, entry))
+        if _left_out(around.settings) != _left_out(state.around.settings):
+            return None
         if around.before == state.around.before:
             return replace(state, around=around)
         return None if state.count or state.error else _started(around)
@@ -259,12 +261,13 @@ class _Chain:
         self._cost.restarts += 1
         state = _started(self._surroundings(settings))
         try:
-            return self._fed(state, self._contributions(position))
+            return self._fed(state, self._contributions(position, settings))
         except NoContext as error:
             return replace(state, error=error)
 
-    def _contributions(self, position: int) -> list[_Contribution]:
+    def _contributions(self, position: int, settings: Settings) -> list[_Contribution]:
         """The items of the context at an index, with their entries."""
+        omitted = left_out(self._tree.path(position), settings) if settings.omit else {}
         found: list[_Contribution] = []
         compaction: CompactionEntry | None = None
         for above in self._tree.up(position):
@@ -273,7 +276,7 @@ class _Chain:
                 compaction = entry
                 continue
             item = entry.contribution()
-            if item is not None:
+            if item is not None and entry.id not in omitted:
                 found.append((entry, item))
             if compaction is not None and entry.id == compaction.first_kept:
                 break
@@ -343,6 +346,12 @@ def _joined(members: list[tuple[bytes, bytes]]) -> bytes:
 
 def _configured(settings: Settings, entry: Entry) -> Settings:
     return settings.apply(entry) if isinstance(entry, ConfigEntry) else settings
+
+
+def _left_out(settings: Settings) -> object:
+    """What decides which items already on the path the settings leave out of requests."""
+    omission = settings.omission
+    return omission, settings.model if omission.reasoning else ""
 
 
 def _started(around: _Surroundings) -> _State:

@@ -5,16 +5,20 @@ Spec: format 2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from datetime import datetime
 
 from agentsession import text, versions
+from agentsession._scan import string, tokens
 from agentsession.errors import InvalidEntry
 from agentsession.ids import new_session_id
 from agentsession.kinds import BOOLEAN, STRING, STRINGS, record
 from agentsession.members import Member, Record, Version, Written, join_members
 from agentsession.parts import Harness, Unknown
 from agentsession.timestamp import Timestamp
+
+_LEAP_SECOND = re.compile(r"^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:)60")
 
 MEDIA_INLINE = "inline"
 MEDIA_SIDECAR = "sidecar"
@@ -36,7 +40,8 @@ class Header(Record):
         parent_session: the session this one was forked or spawned from.
         spawned_by: the parent's call that spawned this one (0.2).
         media: ``inline``, ``sidecar``, or empty for the default, inline.
-        base, redacted: see the later drafts (0.5).
+        base: the entry of another session this one continues from; empty for none (0.5).
+        redacted: whether bodies were changed afterwards and all hashes recomputed (0.5).
 
     Spec: format 2, later drafts 5.
     """
@@ -70,8 +75,11 @@ class Header(Record):
         parent_session: str = "",
         spawned_by: str = "",
         media: str = "",
+        base: str = "",
+        redacted: bool = False,
         unknown: Unknown = None,
     ) -> None:
+        refuse_broken_id(id)
         self._build(
             {
                 "type": "session",
@@ -85,6 +93,8 @@ class Header(Record):
                 "parent_session": parent_session,
                 "spawned_by": spawned_by,
                 "media": media,
+                "base": base,
+                "redacted": redacted,
             },
             unknown,
         )
@@ -174,14 +184,32 @@ class Header(Record):
         return getattr(self, "_line", b"") or join_members(self._loaded())
 
 
+def refuse_broken_id(entry_or_session_id: str) -> None:
+    """Refuse an id that JSON text cannot hold, because it would come back as another one.
+
+    Raises:
+        InvalidEntry: for an id with half of a surrogate pair.
+    """
+    if not isinstance(entry_or_session_id, str):
+        return
+    try:
+        entry_or_session_id.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidEntry(f"an id must be valid Unicode: {error.reason}", member="id") from error
+
+
 def timestamp(value: Timestamp | datetime | str | None, member: str) -> str | None:
     """Return the text of a time a caller gave, or ``None``.
+
+    Second 60, which the format does not have, becomes 59 (later drafts 3.4).
 
     Raises:
         InvalidEntry: when it is no time the format can write.
     """
     if value is None or value == "":
         return None
+    if isinstance(value, str):
+        value = _LEAP_SECOND.sub(r"\g<1>59", value)
     try:
         return Timestamp.of(value).text
     except ValueError as error:
@@ -194,8 +222,9 @@ def refuse_later_members(record: Record, version: Version, what: str) -> None:
     Raises:
         InvalidEntry: naming the member and the version that brought it.
     """
-    for wire, member in record.MEMBERS.items():
-        if record.text_of(wire) is None:
+    for wire in record._loaded():
+        member = record.MEMBERS.get(wire)
+        if member is None:
             continue
         if member.since > version:
             raise InvalidEntry(
@@ -203,10 +232,27 @@ def refuse_later_members(record: Record, version: Version, what: str) -> None:
                 f"it came with {versions.format_name(member.since)}",
                 member=wire,
             )
+        if not member.kind.nested:
+            continue
         value = getattr(record, member.name)
-        inner: Mapping[str, Record] | Sequence[object] = (
-            (value,) if isinstance(value, Record) else (value if isinstance(value, tuple) else ())
-        )
-        for part in inner:
+        for part in value if isinstance(value, tuple) else (value,):
             if isinstance(part, Record):
                 refuse_later_members(part, version, f"{wire} in {what}")
+
+
+def raised(header: Header, version: Version) -> Header:
+    """Return the header with a later version; every other byte of its line stays.
+
+    Spec: later drafts 13.
+    """
+    line = header.line
+    start = end = depth = 0
+    name = ""
+    for kind, first, last in tokens(line):
+        depth += (kind in ("{", "[")) - (kind in ("}", "]"))
+        if depth == 1 and kind == "name":
+            name = string(line[first:last])
+        elif depth == 1 and kind == "string" and name == "format":
+            start, end = first, last
+    written = text.encode(versions.format_name(version))
+    return Header.from_line(line[:start] + written + line[end:])

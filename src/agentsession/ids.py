@@ -5,6 +5,7 @@ Ids are opaque strings (format 3.1); these are the forms a writer gives them.
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import time
@@ -27,10 +28,10 @@ def new_entry_id(taken: Container[str] = ()) -> str:
     Spec: format 3.1.
     """
     for _ in range(_SHORT_TRIES):
-        entry_id = secrets.token_hex(4)
+        entry_id = os.urandom(4).hex()
         if entry_id not in taken:
             return entry_id
-    return secrets.token_hex(16)
+    return os.urandom(16).hex()
 
 
 def new_session_id() -> str:

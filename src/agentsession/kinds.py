@@ -12,9 +12,13 @@ from typing import Any, TypeVar
 from agentsession import payload, text
 from agentsession.errors import InvalidEntry
 from agentsession.items import Item
-from agentsession.members import Kind, Record, join_members
+from agentsession.members import Kind, Record, Version, join_members
 
 R = TypeVar("R", bound=Record)
+
+_EVER_SINCE: Version = (0, 3)
+"""What a nested member of a later version holds never makes a line unreadable: before that
+version the name was free, and after it a value of another form is an unknown member."""
 T = TypeVar("T")
 
 # Python prints integers of up to 4,300 digits; a longer one is no count of anything.
@@ -165,9 +169,10 @@ def record(kind: type[R]) -> Kind[R | None]:
     """Return the kind of a member that holds one record of a class."""
     return Kind(
         f"an object ({kind.__name__})",
-        lambda t: t.startswith(b"{") and not kind.problem(text.split_members(t), (99, 0)),
+        lambda t: t.startswith(b"{") and not kind.problem(text.split_members(t), _EVER_SINCE),
         kind.from_json,
         lambda value: _record_text(kind, value),
+        nested=True,
     )
 
 
@@ -176,7 +181,7 @@ def records(kind: type[R]) -> Kind[tuple[R, ...]]:
 
     def accepts(member_text: bytes) -> bool:
         return member_text.startswith(b"{") and not kind.problem(
-            text.split_members(member_text), (99, 0)
+            text.split_members(member_text), _EVER_SINCE
         )
 
     def encode(value: Any) -> bytes:
@@ -189,4 +194,5 @@ def records(kind: type[R]) -> Kind[tuple[R, ...]]:
         _elements(accepts),
         lambda t: tuple(kind.from_json(e) for e in text.split_elements(t) if e != b"null"),
         encode,
+        nested=True,
     )

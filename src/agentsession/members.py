@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from agentsession import payload, text
@@ -34,9 +35,19 @@ MISSING = Missing.MISSING
 
 def join_members(texts: Mapping[str, bytes]) -> bytes:
     """Return the text of a JSON object with these member texts, in their order."""
-    return (
-        b"{" + b",".join(text.encode(name) + b":" + value for name, value in texts.items()) + b"}"
-    )
+    return b"{%s}" % b",".join([_name_text(name) + value for name, value in texts.items()])
+
+
+@lru_cache(maxsize=4096)
+def _name_text(name: str) -> bytes:
+    return text.encode(name) + b":"
+
+
+def string_text(value: str) -> bytes:
+    """Return a string as JSON text; what needs no escape, as ids and times do, is quick."""
+    if value.isascii() and value.isprintable() and '"' not in value and "\\" not in value:
+        return b'"%s"' % value.encode("ascii")
+    return text.encode(value)
 
 
 class Written(enum.Enum):
@@ -61,9 +72,11 @@ class Kind(Generic[T]):
         accepts: whether a member's text (never ``null``) is of this type.
         decode: the value of such a text.
         encode: the text of a value given by a caller.
+        keeps_null: whether ``null`` is a value of the type and not its absence.
+        nested: whether the value is a record, or a list of them.
     """
 
-    __slots__ = ("accepts", "decode", "encode", "keeps_null", "name")
+    __slots__ = ("accepts", "decode", "encode", "keeps_null", "name", "nested")
 
     def __init__(
         self,
@@ -73,12 +86,14 @@ class Kind(Generic[T]):
         encode: Callable[[Any], bytes],
         *,
         keeps_null: bool = False,
+        nested: bool = False,
     ) -> None:
         self.name = name
         self.accepts = accepts
         self.decode = decode
         self.encode = encode
         self.keeps_null = keeps_null
+        self.nested = nested
 
 
 _EMPTY_TEXTS = frozenset({b'""', b"[]", b"{}", b"0", b"false"})
@@ -178,6 +193,9 @@ class Record:
     MEMBERS: ClassVar[dict[str, Member[Any]]] = {}
     """The declared members by their JSON name, in the order they are written."""
 
+    REQUIRED: ClassVar[tuple[str, ...]] = ()
+    """The names of those a record must have."""
+
     _texts: dict[str, bytes] | None
     _values: dict[str, Any] | None
 
@@ -185,6 +203,7 @@ class Record:
         super().__init_subclass__()
         own = [member for member in vars(cls).values() if isinstance(member, Member)]
         cls.MEMBERS = {**cls.MEMBERS, **{member.wire: member for member in own}}
+        cls.REQUIRED = tuple(wire for wire, member in cls.MEMBERS.items() if member.required)
 
     @classmethod
     def from_texts(cls, texts: Mapping[str, bytes]) -> Self:
@@ -206,9 +225,10 @@ class Record:
         A member that a later version than ``version`` defines may have any form: the name
         was free when the file was written.
         """
-        for wire, member in cls.MEMBERS.items():
-            found = member.problem(texts.get(wire))
-            if found and member.since <= version:
+        for wire in (*cls.REQUIRED, *texts):
+            member = cls.MEMBERS.get(wire)
+            found = member.problem(texts.get(wire)) if member else ""
+            if found and member and member.since <= version:
                 return found
         return ""
 
@@ -219,11 +239,12 @@ class Record:
             if encoded is not None:
                 texts[wire] = encoded
         for wire in sorted(unknown or (), key=lambda name: name.encode("utf-8", "surrogatepass")):
-            if wire in texts:
+            encoded = payload.encoded_value((unknown or {})[wire])
+            if wire in texts or (wire in self.MEMBERS and not self._is_unknown(wire, encoded)):
                 raise InvalidEntry(
-                    f"{wire} is given both as a member and as an unknown one", member=wire
+                    f"{wire} is a member of its own, not an unknown one", member=wire
                 )
-            texts[wire] = payload.encoded_value((unknown or {})[wire])
+            texts[wire] = encoded
         self._texts = texts
         self._values = None
 

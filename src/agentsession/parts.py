@@ -6,7 +6,7 @@ Spec: format 2, 4.3.1, 4.3.2, 4.9.1 and 4.12; later drafts 6 and 8.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from agentsession.kinds import BOOLEAN, INTEGER, STRING, STRING_MAP
 from agentsession.members import Member, Record, Written
@@ -59,7 +59,7 @@ class InstructionsPart(Record):
         id: the part's id.
         text: its text; empty when the part is named by hash or has none.
         source: the layer that produced it.
-        hash: ``sha256:`` and the hex digest of the text of an unchanged part.
+        hash: ``sha256:`` and the hex digest of the text, for a part that is known already.
         keep: how many parts in force are taken over as they are (0.7 and later).
 
     Spec: format 4.3.1, later drafts 8.1.
@@ -82,6 +82,11 @@ class InstructionsPart(Record):
         unknown: Unknown = None,
     ) -> None:
         self._build({"id": id, "text": text, "source": source, "hash": hash}, unknown)
+
+    @classmethod
+    def keeping(cls, count: int) -> Self:
+        """Return the element that takes over the next ``count`` parts in force (0.7)."""
+        return cls.from_texts({"keep": INTEGER.encode(count)})
 
 
 class OmittedPart(Record):
@@ -116,6 +121,17 @@ class OmittedPart(Record):
         unknown: Unknown = None,
     ) -> None:
         self._build({"id": id, "reason": reason, "size": size, "source": source}, unknown)
+
+    @classmethod
+    def keeping(cls, count: int, of: str = "") -> Self:
+        """Return the element that takes over the next ``count`` parts of a list in force (0.9).
+
+        Args:
+            count: how many.
+            of: the config entry whose list is meant; the list in force when empty (0.11).
+        """
+        texts = {"keep": INTEGER.encode(count)}
+        return cls.from_texts({**texts, "of": STRING.encode(of)} if of else texts)
 
 
 class VCS(Record):

@@ -1,6 +1,6 @@
 """Bytes to sessions.
 
-Spec: format 7, decisions A2 to A6.
+Spec: format 7, later drafts 3, decisions A2 to A6.
 """
 
 from __future__ import annotations
@@ -9,13 +9,26 @@ import os
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from agentsession import text, versions
-from agentsession.codec import Undecodable, decode_entry, decode_header
+from agentsession import convergence, ijson, text, versions
+from agentsession.codec import Undecodable, WrongID, WrongParents, decode_entry, decode_header
 from agentsession.entries import Entry
+from agentsession.entry_ids import block_holds, id_problem
 from agentsession.envelopes import envelopes
-from agentsession.errors import DamagedFile, DuplicateEntry, NoEntry, UnsupportedFormat
+from agentsession.errors import (
+    AgentSessionError,
+    BadConvergence,
+    BadID,
+    BadNormalisation,
+    DamagedFile,
+    DuplicateEntry,
+    NoEntry,
+    ReservedMember,
+    UnsupportedFormat,
+)
+from agentsession.forks import check_base
 from agentsession.header import Header
 from agentsession.members import Version
+from agentsession.normalising import normalised_problem
 from agentsession.rows import Rows
 from agentsession.session import Session, TruncatedLine
 
@@ -31,7 +44,7 @@ class Readable(Protocol):
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | Readable
 
 
-def read(source: Source, *, allow_newer: bool = False) -> Session:
+def read(source: Source, *, allow_newer: bool = False, verify_ids: bool = True) -> Session:
     """Return the session in a file, given by path, as an open binary file, or as bytes.
 
     The source is only read. A last line that was cut short is reported in
@@ -40,34 +53,46 @@ def read(source: Source, *, allow_newer: bool = False) -> Session:
     Args:
         source: a path, bytes, or a binary file object, read to its end.
         allow_newer: read minor versions this release does not know, keeping what is unknown.
+        verify_ids: where ids are hashes (from 0.5 on), compute each of them. Without it a
+            changed line is not noticed, and ``session.notes`` says so.
 
-    Spec: format 7.
+    Spec: format 7, later drafts 3.5.
 
     Raises:
         DamagedFile: naming file, line and byte range.
         DuplicateEntry, NoEntry: an id used twice, a parent that is not earlier in the file.
+        BadID: an id that is not its entry's hash, or a base that the file does not keep to.
+        BadConvergence, ReservedMember, BadNormalisation: other rules of later drafts.
         UnsupportedFormat: a format or version this release does not read.
         OSError: when the file cannot be read.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return load(bytes(source), allow_newer=allow_newer)
+        return load(bytes(source), allow_newer=allow_newer, verify_ids=verify_ids)
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
-        return load(path.read_bytes(), path=path, allow_newer=allow_newer)
+        data = path.read_bytes()
+        return load(data, path=path, allow_newer=allow_newer, verify_ids=verify_ids)
     data = source.read()
     if not isinstance(data, bytes):
         raise TypeError("open the file in binary mode to read a session from it")
     name = getattr(source, "name", None)
-    return load(data, path=name if isinstance(name, str) else None, allow_newer=allow_newer)
+    found = name if isinstance(name, str) else None
+    return load(data, path=found, allow_newer=allow_newer, verify_ids=verify_ids)
 
 
-def load(data: bytes, *, path: str | Path | None = None, allow_newer: bool = False) -> Session:
+def load(
+    data: bytes,
+    *,
+    path: str | Path | None = None,
+    allow_newer: bool = False,
+    verify_ids: bool = True,
+) -> Session:
     """Return the session in bytes; ``path`` names the file in messages.
 
     Raises:
         AgentSessionError: as :func:`read`.
     """
-    return _Reader(data, path, allow_newer=allow_newer).session()
+    return _Reader(data, path, allow_newer=allow_newer, verify_ids=verify_ids).session()
 
 
 _BLOCK = 1 << 20
@@ -77,10 +102,13 @@ _LINES_READ_EXACTLY = 64
 class _Reader:
     """One pass over the lines of a file."""
 
-    def __init__(self, data: bytes, path: str | Path | None, *, allow_newer: bool) -> None:
+    def __init__(
+        self, data: bytes, path: str | Path | None, *, allow_newer: bool, verify_ids: bool
+    ) -> None:
         self.data = data
         self.path = path
         self.allow_newer = allow_newer
+        self.verify_ids = verify_ids
         self.position = 0
         self.number = 0
         self.start = 0
@@ -90,11 +118,25 @@ class _Reader:
         self.notes: list[str] = []
         self.truncated: TruncatedLine | None = None
         self.session_id = ""
+        self.unjudged = 0
 
     def session(self) -> Session:
         header = self._header()
         self.session_id = header.id
-        self._read_entries(header.version)
+        version = header.version
+        self.rows = Rows(version)
+        if not versions.has_content_ids(version):
+            self.verify_ids = False
+        elif not self.verify_ids:
+            self.notes.append("entry ids were not verified: it was read with verify_ids=False")
+        self._read_entries(version)
+        if self.unjudged:
+            self.notes.append(
+                f"{self.unjudged} entry ids are not the hashes this release computes and were "
+                f"not judged, for {header.format} may compute them in another way"
+            )
+        if header.base and versions.has_base(version):
+            check_base(header.base, self.rows, f"{self.path}: " if self.path else "")
         return Session.restored(
             header,
             self.rows,
@@ -183,6 +225,8 @@ class _Reader:
         rows = self.rows
         if not rows.may_extend(ids, parents):
             return False
+        if self.verify_ids and not block_holds(block, ids):
+            return False
         rows.extend(ids, parents, types, (self.data, self.position, end))
         self.number += len(ids)
         self.position = end
@@ -195,12 +239,15 @@ class _Reader:
                 entry = decode_entry(line, version)
             except Undecodable as error:
                 if self.position < len(self.data) or not self._is_cut(error, version):
-                    raise self._damaged(str(error)) from error
+                    raise self._refusal(error) from error
                 self.truncated = TruncatedLine(
                     self.number, line, error, self.start, is_json=error.is_json
                 )
                 self.regular = False
                 return
+            self._check_utf8(line, version)
+            if versions.has_content_ids(version):
+                self._check_identity(line, entry)
             if entry.id in rows.index:
                 self._repeated(entry, version)
                 continue
@@ -210,23 +257,51 @@ class _Reader:
                     "which is not an earlier entry of the file",
                     entry_id=entry.parent,
                 )
-            if version >= Entry.parents.since:
-                self._check_references(entry)
-            self._check_utf8(line, version)
+            if versions.has_convergence(version):
+                self._check_convergence(entry, version)
             rows.append(entry)
 
-    def _check_references(self, entry: Entry) -> None:
-        """Refuse ``parents`` that name no earlier entry of the file (later drafts 6)."""
-        for reference in entry.parents:
-            if (
-                reference.session in ("", self.session_id)
-                and reference.entry not in self.rows.index
-            ):
-                raise NoEntry(
-                    f'{self._place()}: entry {entry.id} converges from "{reference.entry}", '
-                    "which is not an earlier entry of the file",
-                    entry_id=reference.entry,
-                )
+    def _refusal(self, error: Undecodable) -> AgentSessionError:
+        """The error for a line that cannot be read."""
+        sentence = f"{self._place()}: {error}"
+        if isinstance(error, WrongID):
+            return BadID(sentence, entry_id=error.entry_id)
+        if isinstance(error, WrongParents):
+            return BadConvergence(sentence)
+        return self._damaged(str(error))
+
+    def _check_identity(self, line: bytes, entry: Entry) -> None:
+        """Refuse an entry whose id is not the hash of its line (later drafts 3.5)."""
+        if entry.text_of("normalised") is not None:
+            problem = normalised_problem(entry.text_of("normalised") or b"null")
+            if problem:
+                raise BadNormalisation(f"{self._place()}: entry {entry.id}: {problem}")
+        if not self.verify_ids or block_holds(line + b"\n", [entry.id]):
+            return
+        if not versions.judges_ids(entry.version):
+            self.unjudged += 1
+            return
+        problem = ijson.problem(line)
+        if problem:
+            raise self._damaged(f"entry {entry.id} is not I-JSON, so it has no id: {problem}")
+        try:
+            problem, expected = id_problem(line, entry.id, entry.ts_text)
+        except ReservedMember as error:
+            sentence = f"{self._place()}: entry {entry.id}: {error}"
+            raise ReservedMember(sentence, type=entry.type, member=error.member) from error
+        if problem:
+            sentence = f"{self._place()}: {problem}; it was changed after it was written"
+            raise BadID(sentence, entry_id=entry.id, expected=expected)
+
+    def _check_convergence(self, entry: Entry, version: Version) -> None:
+        """Refuse ``parents`` that break the rules (later drafts 6)."""
+        if entry.text_of("parents") is None:
+            return
+        try:
+            convergence.check(entry, entry.parent, self.session_id, self.rows.index, version)
+        except BadConvergence as error:
+            sentence = f"{self._place()}: entry {entry.id}: {error}"
+            raise BadConvergence(sentence, entry_id=error.entry_id) from error
 
     @staticmethod
     def _is_cut(error: Undecodable, version: Version) -> bool:

@@ -49,8 +49,8 @@ class RunEntry(Entry):
     source = Member(STRING, "")
     reason = Member(STRING, "")
     ref = Member(STRING, "")
-    pending = Member(STRINGS, ())
     trigger = Member(record(Trigger), written=Written.GIVEN, since=(0, 6))
+    pending = Member(STRINGS, ())
 
     def __init__(
         self,
@@ -61,6 +61,7 @@ class RunEntry(Entry):
         reason: str = "",
         ref: str = "",
         pending: Sequence[str] = (),
+        trigger: Trigger | None = None,
         id: str = "",  # noqa: A002
         parent: str | None = None,
         ts: Time = None,
@@ -73,6 +74,7 @@ class RunEntry(Entry):
             "reason": reason,
             "ref": ref,
             "pending": pending,
+            "trigger": trigger,
         }
         self._init(members, id, parent, ts, unknown)
         if phase == "end" and self._texts is not None and "pending" not in self._texts:
@@ -122,8 +124,9 @@ class DispatchEntry(Entry):
     Args:
         call_id: the call.
         target: the item entry that holds the call.
+        idempotency_key: the same for each hand-off of one operation; empty for none (0.8).
 
-    Spec: format 4.7.
+    Spec: format 4.7, later drafts 8.
     """
 
     __slots__ = ()
@@ -138,12 +141,14 @@ class DispatchEntry(Entry):
         call_id: str,
         target: str,
         *,
+        idempotency_key: str = "",
         id: str = "",  # noqa: A002
         parent: str | None = None,
         ts: Time = None,
         unknown: Unknown = None,
     ) -> None:
-        self._init({"call_id": call_id, "target": target}, id, parent, ts, unknown)
+        members = {"call_id": call_id, "target": target, "idempotency_key": idempotency_key}
+        self._init(members, id, parent, ts, unknown)
 
 
 class DecisionEntry(Entry):
@@ -249,8 +254,9 @@ class LabelEntry(Entry):
     Args:
         target: the entry labelled.
         label: the text; ``leaf`` is reserved (format 8.4).
+        synthetic: whether a store's projection wrote it (0.5).
 
-    Spec: format 4.10.
+    Spec: format 4.10, later drafts 7.
     """
 
     __slots__ = ()
@@ -264,12 +270,14 @@ class LabelEntry(Entry):
         target: str,
         label: str | None,
         *,
+        synthetic: bool = False,
         id: str = "",  # noqa: A002
         parent: str | None = None,
         ts: Time = None,
         unknown: Unknown = None,
     ) -> None:
-        self._init({"target": target, "label": label}, id, parent, ts, unknown)
+        members = {"target": target, "label": label, "synthetic": synthetic}
+        self._init(members, id, parent, ts, unknown)
 
 
 class InfoEntry(Entry):
@@ -432,11 +440,13 @@ class LinkEntry(Entry):
     """A tie to another session.
 
     Args:
-        rel: ``subsession``, ``fork_of``, ``continued_in`` or the harness's own word.
+        rel: ``subsession``, ``fork_of``, ``continued_in``, ``judged_by`` (0.11) or the
+            harness's own word.
         session: the other session's id.
         call_id: the call that spawned a subsession.
+        target: the entry that was judged (0.11).
 
-    Spec: format 4.14.
+    Spec: format 4.14, later drafts 8.
     """
 
     __slots__ = ()
@@ -452,18 +462,24 @@ class LinkEntry(Entry):
         session: str,
         call_id: str = "",
         *,
+        target: str = "",
         id: str = "",  # noqa: A002
         parent: str | None = None,
         ts: Time = None,
         unknown: Unknown = None,
     ) -> None:
-        members = {"rel": rel, "session": session, "call_id": call_id}
+        members = {"rel": rel, "session": session, "call_id": call_id, "target": target}
         self._init(members, id, parent, ts, unknown)
 
     @classmethod
     def subsession(cls, session: str, call_id: str, **envelope: Any) -> LinkEntry:
         """Return the link to the session a call spawns, written before its dispatch."""
         return cls("subsession", session, call_id, **envelope)
+
+    @classmethod
+    def judged_by(cls, session: str, target: str = "", **envelope: Any) -> LinkEntry:
+        """Return the link to the session that judged this one, or one entry of it (0.11)."""
+        return cls("judged_by", session, target=target, **envelope)
 
 
 class CustomEntry(Entry):
@@ -472,8 +488,9 @@ class CustomEntry(Entry):
     Args:
         ns: the name space.
         data: any JSON value; ``None`` writes ``null``.
+        call_id: the call it is about (0.6).
 
-    Spec: format 4.15.
+    Spec: format 4.15, later drafts 8.
     """
 
     __slots__ = ()
@@ -487,12 +504,13 @@ class CustomEntry(Entry):
         ns: str,
         data: object = MISSING,
         *,
+        call_id: str = "",
         id: str = "",  # noqa: A002
         parent: str | None = None,
         ts: Time = None,
         unknown: Unknown = None,
     ) -> None:
-        self._init({"ns": ns, "data": data}, id, parent, ts, unknown)
+        self._init({"ns": ns, "data": data, "call_id": call_id}, id, parent, ts, unknown)
 
 
 class UnknownEntry(Entry):
@@ -527,6 +545,8 @@ class UnknownEntry(Entry):
         self.type = entry_type
         names = sorted(members, key=lambda name: name.encode("utf-8", "surrogatepass"))
         self._texts = {name: members[name] for name in names if name not in _PLACED}
+        if isinstance(raw, Mapping):
+            self._hold(raw)
 
     @property
     def raw(self) -> bytes:

@@ -31,6 +31,12 @@ from agentsession.request import (
 from agentsession.session import Session
 from agentsession.settings import PART_SEPARATOR, Settings
 
+_NO_RESPONSE_ID = (
+    "no request hash was recorded: the response has no id, so a reader cannot tell its output "
+    "from its request's input"
+)
+_LONGEST_SECONDS = 10**9
+
 CONTINUED_IN = "continued_in"
 """The relation of the link from a session to its successor (format 4.14)."""
 
@@ -168,7 +174,8 @@ def record_response(
     rebuilds from :func:`config_from_request` and the input, in its normal form
     (:func:`agentsession.request_hash`): members about the one call do not count, ``store``
     is ``false``, a string input is one user message. A request that goes on from a
-    ``previous_response_id`` shows the model more than its input, so no hash is written.
+    ``previous_response_id`` shows the model more than its input, and the output of a response
+    without an id cannot be told from its input; then no hash is written.
 
     Nothing is written when the request or the response cannot be recorded; what was
     appended before a failing append stays.
@@ -191,10 +198,13 @@ def record_response(
         AgentSessionError: what the store raises; the message says which step failed.
     """
     texts = _response_texts(response)
-    with _step("hashing the request"):
-        request_hash, note = _recorded_hash(_request_texts(request))
     with _step("reading the response"):
         outputs = _output_items(texts)
+    with _step("hashing the request"):
+        request_hash, note = _recorded_hash(_request_texts(request))
+        if outputs and not outputs[0].response:
+            request_hash, note = "", _NO_RESPONSE_ID
+    with _step("reading the response"):
         envelope = _envelope(texts, request_hash, latency)
     for number, output in enumerate(outputs, 1):
         with _step(f"appending output item {number} of {len(outputs)}"):
@@ -271,7 +281,11 @@ def _milliseconds(latency: float | timedelta | None) -> int:
         return max(0, latency // timedelta(milliseconds=1))
     if latency is None:
         return 0
-    if not math.isfinite(latency):
+    if isinstance(latency, bool) or not isinstance(latency, (int, float)):
+        raise InvalidEntry(
+            f"a latency is seconds or a timedelta, not {type(latency).__name__}", type="response"
+        )
+    if not math.isfinite(latency) or latency > _LONGEST_SECONDS:
         raise InvalidEntry(f"a latency of {latency} seconds cannot be recorded", type="response")
     return max(0, int(latency * 1000))
 

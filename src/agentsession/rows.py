@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from sys import intern
 
+from agentsession import versions
 from agentsession.codec import ENTRY_TYPES
 from agentsession.entries import Entry
+from agentsession.members import Version
 from agentsession.record_entries import UnknownEntry
 
 
@@ -40,18 +42,22 @@ class _Block:
 class Rows:
     """Entries in file order.
 
+    Args:
+        version: the format version of the file they were read from.
+
     Attributes:
         ids, parents, types: one element an entry.
         index: the position of each id.
     """
 
-    __slots__ = ("_blocks", "_firsts", "_made", "ids", "index", "parents", "types")
+    __slots__ = ("_blocks", "_firsts", "_made", "_version", "ids", "index", "parents", "types")
 
-    def __init__(self) -> None:
+    def __init__(self, version: Version = versions.NEWEST_SHORT) -> None:
         self.ids: list[str] = []
         self.parents: list[str | None] = []
         self.types: list[str] = []
         self.index: dict[str, int] = {}
+        self._version = version
         self._made: list[Entry | None] = []
         self._blocks: list[_Block] = []
         self._firsts: list[int] = []
@@ -66,7 +72,11 @@ class Rows:
         if made is None:
             kind = ENTRY_TYPES.get(self.types[row], UnknownEntry)
             made = kind.from_line(
-                self._line(row), self.types[row], self.ids[row], self.parents[row]
+                self._line(row),
+                self.types[row],
+                self.ids[row],
+                self.parents[row],
+                version=self._version,
             )
             self._made[row] = made
         return made

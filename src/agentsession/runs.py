@@ -1,6 +1,6 @@
 """Runs on a path: their segments, their end reasons, and whether the records agree.
 
-Spec: context 9 and 10, format 4.9.1.
+Spec: context 9 and 10, format 4.9.1, later drafts 10.4.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from agentsession import versions
 from agentsession.calls import Call, CallLog
 from agentsession.entries import Entry, ItemEntry, ResponseEntry
 from agentsession.errors import CallRejected, InvalidEntry, ReasonMismatch, RecordMissing
 from agentsession.header import Header
+from agentsession.later_runs import RunFacts, facts_of
 from agentsession.members import Version
 from agentsession.record_entries import DecisionEntry, QueuedEntry, RunEntry
 
@@ -23,7 +25,7 @@ INPUT_REQUIRED = "input_required"
 ABORTED = "aborted"
 ERROR = "error"
 
-_UNCOMPUTED = (ERROR, INTERRUPTED)
+UNCOMPUTED = (ERROR, INTERRUPTED)
 """Reasons that stand over any segment (context 9.4)."""
 
 _SEGMENT_RULE: Version = (0, 2)
@@ -60,17 +62,43 @@ class Run:
         """The path from its root to the last entry of the segment."""
         return self.trail[: self.stop]
 
+    @property
+    def by_later_rules(self) -> bool:
+        """Whether the rules of later drafts 10 are those of its session."""
+        return versions.has_later_calls(self.start.version)
+
     def calls(self) -> list[Call]:
-        """Return the calls on the segment (context 8.1)."""
-        return _facts(self.segment).log.calls()
+        """Return the calls on the segment, and from 0.5 on earlier ones it takes up.
+
+        Spec: context 8.1, later drafts 10.4.
+        """
+        return self._later().calls() if self.by_later_rules else _facts(self.segment).log.calls()
 
     def pending(self) -> tuple[str, ...]:
-        """Return the ids of the calls on the segment without an output on it, in order."""
-        return tuple(_facts(self.segment).log.pending)
+        """Return the ids of its calls without an output, in order.
+
+        Up to 0.4 the output has to stand on the segment, later anywhere on the path.
+        """
+        return self._later().pending() if self.by_later_rules else self.earlier_pending()
 
     def reason(self) -> str:
-        """Return the end reason the path gives (context 9.3, the 0.3 rules)."""
-        return compute_reason(self.segment, self.path)
+        """Return the end reason the path gives (context 9.3, the 0.3 rules; later drafts 10.4)."""
+        return self._later().reason() if self.by_later_rules else self.earlier_reason()
+
+    def source(self) -> str:
+        """Return why it began by what it holds: ``input`` or ``resume`` (later drafts 10.4)."""
+        return self._later().source()
+
+    def earlier_pending(self) -> tuple[str, ...]:
+        """Return the calls on the segment without an output on it, the rule up to 0.4."""
+        return tuple(_facts(self.segment).log.pending)
+
+    def earlier_reason(self) -> str:
+        """Return the end reason by the rules of 0.3, whatever the version."""
+        return _reason(_facts(self.segment), _facts(self.path))
+
+    def _later(self) -> RunFacts:
+        return facts_of(self.path, self.stop - len(self.segment))
 
     def verify(self, header: Header | None = None) -> str:
         """Check the end entry against the segment; return a note that is no error, or ``""``.
@@ -78,14 +106,18 @@ class Run:
         In a session of 0.2 a reason may follow that version's rules; the note says so.
 
         Args:
-            header: the session's header; without one the 0.3 rules are the only ones.
+            header: the session's header; without one the 0.3 rules are the only ones up to 0.4.
 
-        Spec: context 9.3 and 9.4.
+        Spec: context 9.3 and 9.4, later drafts 10.4.
 
         Raises:
             ReasonMismatch: when the written reason or the pending list is another one.
         """
         if self.end is None:
+            return ""
+        if self.by_later_rules:
+            facts = self._later()
+            check_end(self, self.end, facts.reason(), facts.pending())
             return ""
         segment = _facts(self.segment)
         return _check(self, self.end, segment, _reason(segment, _facts(self.path)), header)
@@ -134,8 +166,11 @@ def compute_reason(segment: Sequence[Entry], path: Sequence[Entry] | None = None
         segment: the run's entries.
         path: the path to the segment's last entry; the segment itself when not given.
 
-    Spec: context 9.3, the 0.3 cascade.
+    Spec: context 9.3, the 0.3 cascade; later drafts 10.4.
     """
+    if segment and versions.has_later_calls(segment[0].version):
+        whole = segment if path is None else path
+        return facts_of(whole, len(whole) - len(segment)).reason()
     facts = _facts(segment)
     return _reason(facts, facts if path is None else _facts(path))
 
@@ -230,7 +265,7 @@ def end_run(path: Sequence[Entry], reason: str, ref: str = "") -> RunEntry:
 
 
 def verify_records(path: Sequence[Entry], header: Header) -> tuple[str, ...]:
-    """Check the runs and calls on a path; return notes that are no errors.
+    """Check the runs and calls on a path by the rules up to 0.4; return notes.
 
     Spec: context 10.
 
@@ -260,22 +295,43 @@ def verify_records(path: Sequence[Entry], header: Header) -> tuple[str, ...]:
 
 def _check(run: Run, end: RunEntry, segment: _Facts, expected: str, header: Header | None) -> str:
     note = ""
-    if end.reason not in _UNCOMPUTED and end.reason != expected:
+    by_segment = ""
+    if end.reason not in UNCOMPUTED and end.reason != expected:
         old_rules = header is not None and header.version <= _SEGMENT_RULE
-        if not old_rules or end.reason != _segment_reason(segment):
-            raise ReasonMismatch(
-                f'run {run.id} ends with reason "{end.reason}" in {end.id}, but its entries '
-                f'say "{expected}"',
-                run_id=run.id,
-                entry_id=end.id,
-                expected=expected,
-                found=end.reason,
-            )
+        by_segment = _segment_reason(segment) if old_rules else ""
+    if by_segment and by_segment == end.reason:
         note = (
             f'run {run.id} ends with reason "{end.reason}" by the rules of 0.2; those of 0.3 say '
             f'"{expected}"'
         )
-    pending = tuple(segment.log.pending)
+        expected = by_segment
+    check_end(run, end, expected, tuple(segment.log.pending))
+    return note
+
+
+def check_end(run: Run, end: RunEntry, expected: str, pending: tuple[str, ...]) -> None:
+    """Return when the end of a run says what its entries say.
+
+    Args:
+        run: the run.
+        end: its end.
+        expected: the reason by the run's entries; a written error or interruption stands.
+        pending: its calls without an output.
+
+    Spec: context 9.4.
+
+    Raises:
+        ReasonMismatch: when it says something else.
+    """
+    if end.reason not in UNCOMPUTED and end.reason != expected:
+        raise ReasonMismatch(
+            f'run {run.id} ends with reason "{end.reason}" in {end.id}, but its entries '
+            f'say "{expected}"',
+            run_id=run.id,
+            entry_id=end.id,
+            expected=expected,
+            found=end.reason,
+        )
     if Counter(end.pending) != Counter(pending):
         raise ReasonMismatch(
             f"run {run.id} ends in {end.id} with pending calls {_listed(end.pending)}, but its "
@@ -285,7 +341,6 @@ def _check(run: Run, end: RunEntry, segment: _Facts, expected: str, header: Head
             expected=pending,
             found=end.pending,
         )
-    return note
 
 
 def _listed(call_ids: Sequence[str]) -> str:

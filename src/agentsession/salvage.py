@@ -171,7 +171,10 @@ def _salvaged(data: bytes, name: str, *, allow_newer: bool) -> Salvaged:
     if session is not None:
         return Salvaged(session, (), ((0, len(data)),), len(data), lines)
     work = Salvage(data, name, allow_newer=allow_newer)
-    session = load(work.clean(), allow_newer=True)
+    try:
+        session = load(work.clean(), allow_newer=True)
+    except AgentSessionError as refusal:
+        session = load(work.lowered(str(refusal)), allow_newer=True)
     return Salvaged(session, work.told(), tuple(work.kept), len(data), lines)
 
 

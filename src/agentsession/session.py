@@ -3,19 +3,22 @@
 The tree supplies paths; context, calls, runs and checks are functions over a path that
 live in their own modules.
 
-Spec: format 8, context.
+Spec: format 8, context, later drafts.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agentsession import calls as call_functions
 from agentsession import context as context_functions
+from agentsession import forks, later_records, migration, verification, versions, workspaces
 from agentsession import runs as run_functions
-from agentsession import verification
 from agentsession.calls import Call
 from agentsession.context import Context
 from agentsession.entries import BranchSummaryEntry, CompactionEntry, Entry
-from agentsession.record_entries import RunEntry
+from agentsession.header import Header
+from agentsession.record_entries import EnvEntry, RunEntry
 from agentsession.runs import Run
 from agentsession.tree import Tree, TruncatedLine
 
@@ -84,7 +87,18 @@ class Session(Tree):
         Raises:
             NoEntry: when the id is unknown, or there is no leaf.
         """
-        return call_functions.calls(self._path_to(leaf))
+        found = call_functions.calls(self._path_to(leaf))
+        if not versions.has_later_calls(self.header.version):
+            return found
+        dispatched = self.dispatched()
+        return [
+            replace(
+                call,
+                dispatched_elsewhere=call.dispatch is None and call.entry.id in dispatched,
+                inherited=self.is_inherited(call.entry.id),
+            )
+            for call in found
+        ]
 
     def pending_calls(self, leaf: str | None = None) -> list[Call]:
         """Return the calls on the path to a leaf that have no output.
@@ -122,13 +136,67 @@ class Session(Tree):
     def verify_records(self, leaf: str | None = None) -> tuple[str, ...]:
         """Check the record entries on the path to a leaf; return notes that are no errors.
 
-        Spec: context 10.
+        Spec: context 10, later drafts 11.
 
         Raises:
             NoEntry: when the id is unknown, or there is no leaf.
-            ReasonMismatch, CallRejected, RecordMissing: the first problem found.
+            ReasonMismatch, CallRejected, RecordMissing: the first problem found; from 0.5 on
+                also ``BadTarget``, ``CallIDRepeated`` and the other errors about calls.
         """
-        return run_functions.verify_records(self._path_to(leaf), self.header)
+        path = self._path_to(leaf)
+        if versions.has_later_calls(self.header.version):
+            elsewhere = later_records.Elsewhere(self.dispatched(), self.repeated_call_ids())
+            return later_records.verify_later_records(path, self.header, elsewhere)
+        return run_functions.verify_records(path, self.header)
+
+    def substitutions(self, leaf: str | None = None) -> tuple[EnvEntry, ...]:
+        """Return the env entries on the path to a leaf from which tools ran elsewhere.
+
+        From each on, a strict replay cannot be verified against what came before.
+
+        Spec: later drafts 8.
+
+        Raises:
+            NoEntry: when the id is unknown, or there is no leaf.
+        """
+        return workspaces.substitutions(self._path_to(leaf))
+
+    # Other drafts and other sessions.
+
+    def migrated(self, to: str = "0.11") -> Session:
+        """Return the session as a later draft has it: new, read-only, with hashes as ids.
+
+        This session stays as it is. Request hashes verify as before; ``resolve`` finds entries
+        by their old ids; ``unresolved`` says what could not be rewritten.
+
+        Args:
+            to: the version, as ``0.11`` or ``agentsession/0.11``.
+
+        Spec: later drafts 12, decision A1.
+
+        Raises:
+            UnsupportedFormat: for a version that is not migrated to here.
+            UnresolvedMigration: when an entry has no hash, such as one with a number beyond
+                any double.
+        """
+        return migration.migrate(self, to)
+
+    @property
+    def unresolved(self) -> tuple[str, ...]:
+        """What migration could not rewrite, a sentence each; empty for any other session."""
+        return self._unresolved
+
+    def fork(self, entry_id: str, header: Header | None = None) -> Session:
+        """Return a new session in memory that continues from an entry of this one.
+
+        :func:`agentsession.fork` makes one in a store.
+
+        Spec: later drafts 5.
+
+        Raises:
+            NoEntry, InvalidEntry, UnsupportedFormat: as :func:`agentsession.fork`.
+        """
+        return forks.fork(self, entry_id, header=header)
 
     def _path_to(self, leaf: str | None) -> list[Entry]:
         return self.path(self._leaf_or_raise() if leaf is None else leaf)

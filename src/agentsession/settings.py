@@ -1,6 +1,6 @@
 """Settings: what a request says beside its input, and how config entries change it.
 
-Spec: context 2, format 4.3.1 and 4.4.
+Spec: context 2, format 4.3.1 and 4.4, later drafts 8.
 """
 
 from __future__ import annotations
@@ -9,11 +9,20 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentsession import text as json_text
+from agentsession import versions
 from agentsession.canonical import sha256
+from agentsession.instructions import (
+    Past,
+    is_resolved,
+    listed_parts,
+    resolve_omitted,
+    resolve_parts,
+)
 from agentsession.items import tool_name
 from agentsession.kinds import OBJECT, OBJECT_MAP, OBJECTS, STRING, records
 from agentsession.members import MISSING, Member, Missing, Record, join_members
 from agentsession.normalise import reasoning_is_empty, text_is_empty
+from agentsession.omission import Omission
 from agentsession.parts import InstructionsPart, OmittedPart, Unknown
 
 if TYPE_CHECKING:
@@ -34,10 +43,14 @@ class Settings(Record):
         tools: the tools in request order.
         extra: every other request member by its JSON name.
         instructions_omitted: the parts left out, where the version keeps them in force.
-        omit: the items and members left out of requests, where the version has it (0.11).
+        omit: which items on the path are left out of requests, where the version has it (0.11).
+
+    Settings that come from config entries remember what left force, for later entries may name
+    it; that is no part of their value.
     """
 
-    __slots__ = ()
+    __slots__ = ("_past",)
+    _past: Past
     model = Member(STRING, "")
     instructions = Member(STRING, "")
     reasoning = Member(OBJECT)
@@ -58,6 +71,8 @@ class Settings(Record):
         instructions_parts: Sequence[InstructionsPart] = (),
         tools: Sequence[object] = (),
         extra: Mapping[str, Any] | None = None,
+        instructions_omitted: Sequence[OmittedPart] = (),
+        omit: object = None,
         unknown: Unknown = None,
     ) -> None:
         self._build(
@@ -69,6 +84,8 @@ class Settings(Record):
                 "instructions_parts": instructions_parts,
                 "tools": tools,
                 "extra": extra,
+                "instructions_omitted": instructions_omitted,
+                "omit": omit,
             },
             unknown,
         )
@@ -78,18 +95,47 @@ class Settings(Record):
 
         Texts go over as they are spelled. What is left empty becomes absent.
 
-        Spec: context 2.
+        Spec: context 2, later drafts 8.
         """
         base = Settings.from_texts({}) if config.replace else self
+        later = versions.has_later_settings(config.version)
         texts = {
             **base._loaded(),
             **_whole_members(config),
-            **_instructions(base, config),
+            **(_later_members(base, config) if later else _instructions(base, config)),
             "tools": _tools(base, config),
             "extra": _extra(base, config),
         }
         ordered = {wire: texts[wire] for wire in self.MEMBERS if texts.get(wire)}
-        return Settings.from_texts({**ordered, **{k: v for k, v in texts.items() if v}})
+        settings = Settings.from_texts({**ordered, **{k: v for k, v in texts.items() if v}})
+        if later:
+            settings._past = _past_after(base, config, settings)
+        return settings
+
+    @property
+    def past(self) -> Past | None:
+        """What left force, where config entries of 0.5 or later gave the settings."""
+        return getattr(self, "_past", None)
+
+    @property
+    def omission(self) -> Omission:
+        """Which items on the path are left out of requests (later drafts 8.3)."""
+        return Omission.of(self.omit)
+
+    def checkpoint(self) -> Settings:
+        """Return the settings as a compaction can carry them: what stands by itself.
+
+        Parts that the path could not tell are left out, so that the instructions stand alone.
+
+        Spec: later drafts 8.
+        """
+        texts = dict(self._loaded())
+        if not all(part.id and (part.text or not part.hash) for part in self.instructions_parts):
+            texts.pop("instructions_parts", None)
+        omitted = [part for part in self.instructions_omitted if part.id]
+        if len(omitted) < len(self.instructions_omitted):
+            texts["instructions_omitted"] = _listed(omitted)
+        return Settings.from_texts({wire: value for wire, value in texts.items() if value})
 
     def extra_value(self, name: str) -> Any | Missing:
         """Return the value of another request member, or ``MISSING`` when it is absent.
@@ -107,7 +153,8 @@ class Settings(Record):
     def instructions_delta(self, parts: Sequence[InstructionsPart]) -> ConfigEntry | None:
         """Return the config entry that brings these instructions parts into force.
 
-        Parts that are in force unchanged are named by hash.
+        Parts that are in force unchanged are named by hash; where config entries of 0.5 or later
+        gave the settings, they are kept by number, and parts that left force come back by hash.
 
         Args:
             parts: every part, in order, with its text.
@@ -125,6 +172,10 @@ class Settings(Record):
             return ConfigEntry(instructions="") if self.instructions or in_force else None
         if wanted == in_force:
             return None
+        if self.past is not None:
+            return ConfigEntry(
+                instructions_parts=listed_parts(parts, self.instructions_parts, self.past)
+            )
         known = set(in_force)
         listed = [
             InstructionsPart(part_id, hash=sha256(text.encode()))
@@ -150,22 +201,55 @@ def _whole_members(config: ConfigEntry) -> dict[str, bytes]:
 
 def _instructions(base: Settings, config: ConfigEntry) -> dict[str, bytes]:
     if config.instructions_parts:
-        parts = resolve_parts(config.instructions_parts, base.instructions_parts)
+        parts = parts_in_force(config.instructions_parts, base.instructions_parts)
         joined = PART_SEPARATOR.join(part.text for part in parts)
         if config.instructions is not None and not all(part.text for part in parts):
             joined = config.instructions
-        listed = b"[" + b",".join(part.json_text for part in parts) + b"]"
-        return {"instructions": _filled(joined), "instructions_parts": listed}
+        return {"instructions": _filled(joined), "instructions_parts": _listed(parts)}
     if config.instructions is not None:
         return {"instructions": _filled(config.instructions), "instructions_parts": b""}
     return {}
+
+
+def _later_members(base: Settings, config: ConfigEntry) -> dict[str, bytes]:
+    """The members that later drafts resolve: parts, omitted parts, omission (later drafts 8)."""
+    found: dict[str, bytes] = {}
+    past = base.past or Past()
+    if config.instructions_parts:
+        parts = resolve_parts(config.instructions_parts, base.instructions_parts, past)
+        joined = PART_SEPARATOR.join(part.text for part in parts)
+        if config.instructions is not None and not all(is_resolved(part) for part in parts):
+            joined = config.instructions
+        found = {"instructions": _filled(joined), "instructions_parts": _listed(parts)}
+    elif config.instructions is not None:
+        found = {"instructions": _filled(config.instructions), "instructions_parts": b""}
+    if config.has("instructions_omitted"):
+        listed = config.instructions_omitted
+        found["instructions_omitted"] = _listed(
+            resolve_omitted(listed, base.instructions_omitted, past)
+        )
+    if config.omit is not None:
+        found["omit"] = base.omission.updated(config.omit).json_text()
+    return found
+
+
+def _past_after(base: Settings, config: ConfigEntry, settings: Settings) -> Past:
+    past = base.past or Past()
+    past = past.without(base.instructions_parts, settings.instructions_parts)
+    if config.has("instructions_omitted"):
+        past = past.listing(config.id, settings.instructions_omitted)
+    return past
+
+
+def _listed(parts: Sequence[Record]) -> bytes:
+    return b"[" + b",".join(part.json_text for part in parts) + b"]" if parts else b""
 
 
 def _filled(value: str) -> bytes:
     return json_text.encode(value) if value else b""
 
 
-def resolve_parts(
+def parts_in_force(
     listed: Sequence[InstructionsPart], in_force: Sequence[InstructionsPart]
 ) -> tuple[InstructionsPart, ...]:
     """Return the parts a config entry lists, those named by hash with the text in force.

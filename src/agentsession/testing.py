@@ -88,11 +88,12 @@ class SessionBuilder:
         """Append output items and their response, with the hash of the context before them."""
         self._responses += 1
         response_id = f"resp_{self._responses}"
-        digest = request_hash(self.session.context().request()) if hashed else ""
+        if hashed and "request_hash" not in members:
+            members["request_hash"] = request_hash(self.session.context().request())
         for item in output:
             self.item(item, response=response_id)
         members.setdefault("status", "completed")
-        return self.append(ResponseEntry(response_id, request_hash=digest, **members))
+        return self.append(ResponseEntry(response_id, **members))
 
     def output(self, call_id: str, output: object = "done", **members: Any) -> str:
         """Append the output of a call."""

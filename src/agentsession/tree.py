@@ -1,16 +1,16 @@
 """The tree: entries below a header, the leaf, and how an entry is appended.
 
-Spec: format 8.
+Spec: format 8, later drafts 7 and 13.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from agentsession import versions
+from agentsession import appending, call_rules, leaves, versions
 from agentsession.codec import check_appendable
 from agentsession.entries import LEAF_LABEL, Entry
 from agentsession.errors import (
@@ -22,8 +22,9 @@ from agentsession.errors import (
     NoEntry,
     ReadOnly,
 )
-from agentsession.header import Header
+from agentsession.header import Header, raised
 from agentsession.ids import new_entry_id
+from agentsession.members import Version
 from agentsession.record_entries import (
     DecisionEntry,
     DispatchEntry,
@@ -75,6 +76,12 @@ class Tree:
 
     def __init__(self, header: Header | None = None) -> None:
         self.header = (header or Header()).filled()
+        if self.header.base:
+            raise NoEntry(
+                f'a new session does not hold its base "{self.header.base}"; fork the session '
+                "that does",
+                entry_id=self.header.base,
+            )
         self.truncated: TruncatedLine | None = None
         self.source: bytes | None = None
         self._reset()
@@ -88,6 +95,8 @@ class Tree:
         self._read_count = 0
         self._append: Callable[[Entry], str] | None = None
         self._read_only = ""
+        self._call_ids = call_rules.CallIDs()
+        self._unresolved: tuple[str, ...] = ()
         self._lock = threading.RLock()
 
     @classmethod
@@ -110,7 +119,18 @@ class Tree:
         session._notes = notes
         session._read_count = len(rows)
         session._noted = [rows[row] for row in rows.of_types(_NOTED)]
-        session._leaf = session._resumed_leaf()
+        session._leaf = leaves.resumed(rows, header, session._noted)
+        return session
+
+    @classmethod
+    def forked(cls, header: Header, prefix: Sequence[Entry]) -> Self:
+        """Return a new session that starts with the path to its base. For forks."""
+        filled = header.filled()
+        rows = Rows(filled.version)
+        for entry in prefix:
+            rows.append(entry)
+        session = cls.restored(filled, rows, truncated=None, notes=[], source=None)
+        session._leaf = filled.base
         return session
 
     # What is there.
@@ -138,7 +158,7 @@ class Tree:
         return iter(self.entries)
 
     def __contains__(self, entry_id: object) -> bool:
-        return entry_id in self._rows.index
+        return isinstance(entry_id, str) and entry_id in self._rows.index
 
     def __getitem__(self, entry_id: str) -> Entry:
         try:
@@ -236,7 +256,29 @@ class Tree:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know: repairs, and what this release does not judge."""
-        return (*self._notes, *versions.not_judged(self.header.version))
+        return (*self._notes, *_redaction(self.header), *versions.not_judged(self.header.version))
+
+    # What is said about calls anywhere in the session (later drafts 10).
+
+    def call_owner(self, call_id: str) -> str:
+        """Return the entry of the first call with an id, on any branch; empty when none has it."""
+        with self._lock:
+            return self._call_ids.owner(call_id, self._rows)
+
+    def repeated_call_ids(self) -> frozenset[str]:
+        """Return the call ids that name more than one call of the session."""
+        with self._lock:
+            return call_rules.repeated(self._rows)
+
+    def dispatched(self) -> frozenset[str]:
+        """Return the item entries that any dispatch of the session names as its target."""
+        with self._lock:
+            return call_rules.dispatched(self._rows)
+
+    def is_inherited(self, entry_id: str) -> bool:
+        """Return whether an entry stands in the prefix of a fork, its base included."""
+        base = self._rows.index.get(self.header.base) if self.header.base else None
+        return base is not None and self._rows.index.get(entry_id, base + 1) <= base
 
     # Where the next entry goes.
 
@@ -247,7 +289,7 @@ class Tree:
             NoEntry: when the id is unknown.
         """
         with self._lock:
-            self._leaf = self[entry_id].id
+            self._leaf = leaves.rested(self._rows, self.header, self[entry_id].id)
 
     def reset_leaf(self) -> None:
         """Leave no leaf: the next append starts a new root."""
@@ -270,27 +312,6 @@ class Tree:
             raise NoEntry(f"session {self.id} has no leaf")
         return self._leaf
 
-    def _resumed_leaf(self) -> str | None:
-        marked_at = marked = None
-        for entry in self._noted:
-            if not isinstance(entry, LabelEntry):
-                continue
-            if entry.label == LEAF_LABEL and entry.target in self._rows.index:
-                marked_at, marked = entry.id, entry.target
-            elif entry.label is None and entry.target == marked:
-                marked_at = marked = None
-        if marked is None or marked_at is None:
-            return self._rows.ids[-1] if self._rows.ids else None
-        below = {marked}
-        leaf = marked
-        written_at = self._rows.index[marked_at]
-        for row in range(self._rows.index[marked] + 1, len(self._rows)):
-            if self._rows.parents[row] in below:
-                below.add(self._rows.ids[row])
-                if row > written_at:
-                    leaf = self._rows.ids[row]
-        return leaf
-
     # Appending.
 
     def append(self, entry: Entry) -> str:
@@ -298,13 +319,19 @@ class Tree:
 
         In a session opened from a store this writes to the store (decision A5).
 
-        Spec: format 8.3.
+        Where ids are hashes, an entry the session holds already is not added again, an entry
+        under another parent than the leaf does not move the leaf, and what cannot be hashed
+        is normalised.
+
+        Spec: format 8.3, later drafts 7 and 13.
 
         Raises:
             InvalidEntry: when the format forbids the entry; ``CallRejected`` for a dispatch
-                of a rejected call.
+                of a rejected call, and the other errors about calls.
             NoEntry: when its parent is unknown.
             DuplicateEntry: when its id is taken.
+            BadID: when its id is not its hash, where ids are hashes.
+            BadConvergence: when its ``parents`` break the rules.
             UnsupportedFormat: when sessions of this version are only read.
             ReadOnly: when the session was opened for reading.
         """
@@ -315,17 +342,36 @@ class Tree:
             self.commit(sealed)
             return sealed.id
 
+    def resolve(self, entry_id: str) -> str:
+        """Return the id of the entry that a user names by its id, or by the one it used to have.
+
+        Migrated entries keep their old id in ``legacy_id``.
+
+        Spec: later drafts 12.
+
+        Raises:
+            NoEntry: when no entry has, or had, the id.
+        """
+        with self._lock:
+            if entry_id in self._rows.index:
+                return entry_id
+            for entry in self._rows if versions.has_content_ids(self.header.version) else ():
+                if b"legacy_id" in entry.line and entry.legacy_id == entry_id:
+                    return entry.id
+        raise self._no_entry(entry_id)
+
     def prepare(self, entry: Entry) -> Entry:
         """Return the entry as it would be appended now; nothing changes. For stores.
 
         A store writes the line of the entry returned and then calls :meth:`commit`, so
-        that memory never holds what the storage refused.
+        that memory never holds what the storage refused. An entry the session holds
+        already (:meth:`holds`) comes back as it is held, and nothing is to be written.
 
         Raises:
             AgentSessionError: as :meth:`append`.
         """
         with self._lock:
-            version = versions.check_writable(self.header.format)
+            version = versions.continued(self.header.format)
             if self._read_only:
                 raise ReadOnly(self._read_only)
             self._refuse_after_refused_tail()
@@ -338,6 +384,8 @@ class Tree:
                     f'{entry.type} entry: its parent "{parent}" is not in session {self.id}',
                     entry_id=parent,
                 )
+            if versions.has_content_ids(version):
+                return self._prepare_hashed(entry, parent, version)
             if entry.id in self._rows.index:
                 raise DuplicateEntry(
                     f'session {self.id} already has an entry "{entry.id}"', entry_id=entry.id
@@ -345,21 +393,68 @@ class Tree:
             if isinstance(entry, DispatchEntry):
                 self._refuse_rejected(entry, parent)
             ts = entry.ts or Timestamp.now()
-            return entry.sealed(entry.id or self._new_id(), parent, ts.text)
+            return entry.sealed(entry.id or self._new_id(), parent, ts.text, version)
+
+    def _prepare_hashed(self, entry: Entry, parent: str | None, version: Version) -> Entry:
+        """Return the entry under its hash, or the one that is held (later drafts 13)."""
+        base = leaves.base_row(self._rows, self.header)
+        if self.header.base and (parent is None or self._rows.index[parent] < base):
+            raise InvalidEntry(
+                f"{entry.type} entry: a session with a base takes entries below it only; "
+                f"go on from {self.header.base} or an entry after it",
+                type=entry.type,
+            )
+        place = appending.Place(self.id, version, parent, self._rows.index)
+        sealed = appending.sealed(entry, place)
+        if sealed.id in self._rows.index:
+            return self[sealed.id]
+        call_rules.check(self, sealed)
+        return sealed
+
+    def holds(self, sealed: Entry) -> bool:
+        """Return whether the session has a prepared entry already. For stores."""
+        return sealed.id in self._rows.index
+
+    def raised_header(self) -> Header | None:
+        """Return the header to be written before the next entry, or ``None``. For stores.
+
+        An append to a session of 0.5 to 0.10 raises it to the version written here.
+
+        Spec: later drafts 13.
+
+        Raises:
+            UnsupportedFormat: when sessions of this version are only read.
+        """
+        version = versions.continued(self.header.format)
+        return None if version == self.header.version else raised(self.header, version)
 
     def commit(self, sealed: Entry) -> None:
         """Take an entry that :meth:`prepare` returned into the tree. For stores."""
         with self._lock:
+            if self.holds(sealed):
+                return
             if self.source is not None and len(self._rows) == self._read_count:
                 self._mend_tail()
+            self._raise_format()
             self._rows.append(sealed)
             if self._children is not None:
                 self._children.setdefault(sealed.parent, []).append(sealed.id)
             if sealed.type in _NOTED:
                 self._noted.append(sealed)
-            self._leaf = sealed.id
-            if isinstance(sealed, LabelEntry) and sealed.label == LEAF_LABEL:
-                self._leaf = sealed.target if sealed.target in self._rows.index else sealed.id
+            self._call_ids.take(sealed)
+            self._leaf = leaves.after(self._rows, self.header, self._leaf, sealed)
+
+    def _raise_format(self) -> None:
+        header = self.raised_header()
+        if header is None:
+            return
+        if self.source is not None:
+            self.source = self.source.replace(self.header.line, header.line, 1)
+        self._notes.append(
+            f"the format was raised from {self.header.format} to {header.format} before the "
+            "first append"
+        )
+        self.header = header
 
     def bind(self, append: Callable[[Entry], str] | None, *, read_only: str = "") -> None:
         """Make :meth:`append` go through a store, or refuse with a sentence. For stores."""
@@ -423,3 +518,13 @@ class Tree:
                 lines = self._rows.lines()
             for line in lines:
                 yield line + b"\n"
+
+
+def _redaction(header: Header) -> tuple[str, ...]:
+    if not (header.redacted and versions.has_base(header.version)):
+        return ()
+    note = (
+        "the session was redacted after it was written: its ids were computed anew, and its "
+        "request hashes are those of the original"
+    )
+    return (note,)

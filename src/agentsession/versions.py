@@ -3,12 +3,13 @@
 What a version lacks is written on the members themselves (``since``); what differs
 otherwise is a question answered here, so that the rooms above never compare numbers.
 
-Spec: format 2.1 and 10, later drafts 1 and 2, decision A11.
+Spec: format 2.1 and 10, later drafts 1 and 2.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from agentsession.errors import UnsupportedFormat
 from agentsession.members import Version
@@ -25,11 +26,21 @@ PAYLOAD = "openresponses/2026-04-24"
 PAYLOAD_PREFIX = "openresponses/"
 
 NEWEST_READ: Version = (0, 11)
-WRITABLE: tuple[Version, ...] = ((0, 1), (0, 2), (0, 3))
+"""The newest minor version known here."""
+
+NEWEST_SHORT: Version = (0, 3)
+"""The newest version written here whose entries have short ids."""
+
+NEWEST_HASHED: Version = (0, 11)
+"""The version written here whose entry ids are content hashes."""
+
+WRITABLE: tuple[Version, ...] = ((0, 1), (0, 2), (0, 3), NEWEST_HASHED)
+"""The versions a new session may have."""
 
 _DECIMAL = re.compile(r"[0-9]{1,9}\Z")
 
 
+@lru_cache(maxsize=64)
 def parse_format(format_name: str) -> Version:
     """Return the major and minor version of a format string such as ``agentsession/0.2``.
 
@@ -78,12 +89,10 @@ def check_readable(format_string: str, *, allow_newer: bool = False) -> Version:
 
 
 def check_writable(format_string: str) -> Version:
-    """Return the version of a header's format when entries may be appended under it.
-
-    Spec: decision A11.
+    """Return the version of a header's format when a new session may have it.
 
     Raises:
-        UnsupportedFormat: for every version this release only reads.
+        UnsupportedFormat: for every version this release only reads, or only continues.
     """
     version = parse_format(format_string)
     if version not in WRITABLE:
@@ -95,8 +104,60 @@ def check_writable(format_string: str) -> Version:
     return version
 
 
+def continued(format_string: str) -> Version:
+    """Return the version a session has once an entry is appended to it.
+
+    That is its own where we write it; a session of 0.5 to 0.10 is raised to the version
+    written here. One of 0.4 is read only, and never raised (later drafts 12 and 13).
+
+    Raises:
+        UnsupportedFormat: for a version that takes no entries here.
+    """
+    version = parse_format(format_string)
+    if has_content_ids(version) and version < NEWEST_HASHED and version[0] == FORMAT_MAJOR:
+        return NEWEST_HASHED
+    return check_writable(format_string)
+
+
+def migration_target(format_string: str) -> Version:
+    """Return the version to migrate to, for ``agentsession/0.11`` or ``0.11``.
+
+    Raises:
+        UnsupportedFormat: for any version but the one written here with content hashes.
+    """
+    name = format_string if "/" in format_string else f"agentsession/{format_string}"
+    if parse_format(name) != NEWEST_HASHED:
+        raise UnsupportedFormat(
+            f"cannot migrate to {name}; {format_name(NEWEST_HASHED)} is the version written here",
+            format=name,
+        )
+    return NEWEST_HASHED
+
+
+# What differs between versions. A reader of the newest version reads everything from 0.5 on
+# by that version's rules (later drafts 2), so most questions have one boundary.
+
+
 def has_content_ids(version: Version) -> bool:
     """Return whether entry ids are content hashes (later drafts 3)."""
+    return version >= (0, 5)
+
+
+def judges_ids(version: Version) -> bool:
+    """Return whether an id that is not its entry's hash is certainly wrong.
+
+    A draft that is not known here may hash in another way.
+    """
+    return has_content_ids(version) and version <= NEWEST_READ
+
+
+def has_convergence(version: Version) -> bool:
+    """Return whether ``parents`` belongs to the envelope and has rules (later drafts 6)."""
+    return version >= (0, 4)
+
+
+def has_base(version: Version) -> bool:
+    """Return whether a file may continue from an entry of another (later drafts 5)."""
     return version >= (0, 5)
 
 
@@ -115,19 +176,41 @@ def append_always_moves_leaf(version: Version) -> bool:
     return version < (0, 5)
 
 
+def leaf_rests_on_labels(version: Version) -> bool:
+    """Return whether the leaf may be a ``leaf`` label (format 8.4, later drafts 7)."""
+    return version < (0, 5)
+
+
+def has_later_settings(version: Version) -> bool:
+    """Return whether config entries follow the rules of later drafts 8.
+
+    A part named by hash must have that hash, ``keep`` is known, omitted parts stay in force,
+    and items may be left out of requests.
+    """
+    return version >= (0, 5)
+
+
+def has_later_calls(version: Version) -> bool:
+    """Return whether calls and runs follow the rules of later drafts 10."""
+    return version >= (0, 5)
+
+
+def requires_later_records(version: Version) -> bool:
+    """Return whether breaking the record rules of 0.9 is an error and not a note."""
+    return version >= (0, 9)
+
+
+def is_loosely_recorded(version: Version) -> bool:
+    """Return whether early writers of a version broke its record rules (later drafts 11)."""
+    return version == (0, 9)
+
+
 def not_judged(version: Version) -> tuple[str, ...]:
     """Return what this release does not check in files of a version, as sentences."""
-    if version <= (0, 3):
-        return ()
-    name = format_name(version)
-    notes = [f"{name} is a later draft: of convergence (parents) only the names were checked"]
-    if has_content_ids(version):
-        notes.append("entry ids are content hashes in this draft and were not recomputed")
-    if version >= (0, 7):
-        notes.append(
-            "parts kept by number, omitted items and the call and run rules of this draft "
-            "were not applied; a hash that depends on them cannot be judged"
-        )
     if version > NEWEST_READ:
-        notes.append("this version is unknown here: whatever it adds was kept and not understood")
-    return tuple(notes)
+        note = (
+            f"{format_name(version)} is unknown here: whatever it adds was kept and not "
+            f"understood, and was judged by the rules of {format_name(NEWEST_READ)}"
+        )
+        return (note,)
+    return ()

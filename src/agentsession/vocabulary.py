@@ -1,6 +1,6 @@
 """The words the format gives a meaning to. Each is a ``str``, and files may hold others.
 
-Spec: format 4.6, 4.8, 4.12, 4.13 and 4.14, context 9.3.
+Spec: format 4.6, 4.8, 4.12, 4.13 and 4.14, context 9.3; later drafts 8.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ class Verdict(StrEnum):
     PROCEED = "proceed"
     REJECT = "reject"
     HOLD = "hold"
+    ANSWER = "answer"
+    """A person or policy supplied the output (0.8)."""
 
 
 class DecidedBy(StrEnum):
@@ -67,3 +69,5 @@ class Rel(StrEnum):
     SUBSESSION = "subsession"
     FORK_OF = "fork_of"
     CONTINUED_IN = "continued_in"
+    JUDGED_BY = "judged_by"
+    """The other session holds the judge's work (0.11)."""

@@ -85,7 +85,20 @@ def test_fields_of_show_and_verify(call: Caller, session_file: Path, tmp_path: P
     )
     for name in ("show", "verify"):
         reports = [call(name, "--json", path).json for path in (session_file, bare)]
+        if name == "show":
+            reports.append(call("show", "--salvage", "--json", bare).json)
         assert settled(reports, name) == documented(name)
+
+
+def test_fields_of_repair(call: Caller, session_file: Path, tmp_path: Path) -> None:
+    torn = tmp_path / "torn.jsonl"
+    lines = session_file.read_bytes().splitlines(keepends=True)
+    torn.write_bytes(b"".join(lines[:4] + lines[3:]) + b"{")
+    reports = [
+        call("repair", "--json", path, "-o", tmp_path / f"{path.name}.clean").json
+        for path in (session_file, torn)
+    ]
+    assert settled(reports, "repair") == documented("repair")
 
 
 def test_fields_of_list(call: Caller, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Self
 from agentsession.errors import AgentSessionError
 from agentsession.header import Header
 from agentsession.record_entries import InfoEntry
-from agentsession.stores import JSONLStore, LockHolder, Summary
+from agentsession.stores import JSONLStore, LockHolder, SQLiteStore, Summary, open_store
 
 
 class StoreProcess:
@@ -84,7 +84,7 @@ def processes(root: Path, count: int) -> Iterator[list[StoreProcess]]:
 
 def serve(root: str) -> None:
     stale: list[LockHolder] = []
-    store = JSONLStore(root, on_stale_lock=stale.append)
+    store = open_store(root, on_stale_lock=stale.append)
     for line in sys.stdin:
         name, *args = json.loads(line)
         try:
@@ -95,7 +95,9 @@ def serve(root: str) -> None:
         print(json.dumps(answer), flush=True)
 
 
-def _perform(store: JSONLStore, stale: list[LockHolder], name: str, args: list[str]) -> Any:
+def _perform(
+    store: JSONLStore | SQLiteStore, stale: list[LockHolder], name: str, args: list[str]
+) -> Any:
     if name == "create":
         return store.create(Header(id=args[0])).id
     if name == "open":

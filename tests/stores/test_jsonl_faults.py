@@ -229,7 +229,10 @@ def test_kill_9_at_random_moments() -> None:
     if not CRASH.exists():
         pytest.skip("the benchmarks are not here")
     done = subprocess.run(
-        [sys.executable, str(CRASH), "--rounds", "15"], capture_output=True, text=True, check=False
+        [sys.executable, str(CRASH), "--rounds", "15", "--kind", "files"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("15 kills")

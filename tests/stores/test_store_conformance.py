@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentsession.stores import JSONLStore, MemoryStore, Store, SyncPolicy
+from agentsession.stores import JSONLStore, MemoryStore, SQLiteStore, Store, SyncPolicy
 from agentsession.stores.conformance import StoreConformance
 
 
@@ -25,3 +25,13 @@ class TestJSONLStore(StoreConformance):
 
     def make_store(self, place: Path) -> Store:
         return JSONLStore(place / "sessions", sync=self.policy)
+
+
+@pytest.mark.parametrize("full_sync", [False, True], scope="class")
+class TestSQLiteStore(StoreConformance):
+    @pytest.fixture(autouse=True)
+    def _sync(self, full_sync: bool) -> None:
+        self.full_sync = full_sync
+
+    def make_store(self, place: Path) -> Store:
+        return SQLiteStore(place / "sessions.db", full_sync=self.full_sync)

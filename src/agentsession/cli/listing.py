@@ -24,7 +24,9 @@ _STYLES = ("", "id", "type", "", "", "mark", "name")
 
 
 @click.command("list", cls=Command)
-@click.argument("root", metavar="[ROOT]", default="", required=False, shell_complete=complete_file)
+@click.argument(
+    "root", metavar="[ROOT]", default=None, required=False, shell_complete=complete_file
+)
 @click.option("-cwd", "--cwd", metavar="PATH", default="", help="Sessions of this directory.")
 @click.option(
     "-parent",
@@ -44,19 +46,36 @@ _STYLES = ("", "id", "type", "", "", "mark", "name")
 @click.option(
     "-current", "--current", is_flag=True, help="Leave out sessions continued in another one."
 )
+@click.option(
+    "-sizes", "--sizes", is_flag=True, help="Sizes also in a database, which is read for it."
+)
 @json_option
-def command(*, root: str, cwd: str, parent: str, limit: int, current: bool, as_json: bool) -> int:
+def command(
+    *,
+    root: str | None,
+    cwd: str,
+    parent: str,
+    limit: int,
+    current: bool,
+    sizes: bool,
+    as_json: bool,
+) -> int:
     """List the sessions of a store, newest first.
 
-    ROOT is the directory of a file store; without it, $AGENTSESSION_HOME or the platform's
-    directory for data.
+    ROOT is the directory of a file store, or a SQLite database; without it,
+    $AGENTSESSION_HOME or the platform's directory for data.
     """
     wanted = ListFilter(
-        cwd=cwd, parent_session=parent, limit=limit, current=current, with_names=True
+        cwd=cwd,
+        parent_session=parent,
+        limit=limit,
+        current=current,
+        with_names=True,
+        with_sizes=sizes,
     )
-    place = root or _default_root()
+    place = _default_root() if root is None else root
     found: list[Summary | AgentSessionError] = []
-    if root or Path(place).exists():
+    if root is not None or Path(place).exists():
         with sources.open_store(place) as store:
             found = list(store.list(wanted))
         if not found and sources.hint(Path(place)):
@@ -78,7 +97,7 @@ def command(*, root: str, cwd: str, parent: str, limit: int, current: bool, as_j
 
 def _default_root() -> str:
     place = str(places.default_store())
-    note(f"listing {place}; give a directory, or set {places.HOME_VARIABLE}, for another place")
+    note(f"listing {place}; give a store, or set {places.HOME_VARIABLE}, for another place")
     return place
 
 

@@ -29,6 +29,11 @@ _ROOMS = {
     "show": ("agentsession.cli.show", "Print a session: header, entries, context."),
     "verify": ("agentsession.cli.verify", "Rebuild every request and check its hash."),
     "list": ("agentsession.cli.listing", "List the sessions of a store, newest first."),
+    "copy": ("agentsession.cli.copy", "Copy sessions from one store to another."),
+    "repair": ("agentsession.cli.repair", "Write a clean file of a damaged one."),
+    "import": ("agentsession.cli.importing", "Import the sessions of other agents."),
+    "trace": ("agentsession.cli.trace", "Send a session as OpenTelemetry spans."),
+    "atif": ("agentsession.cli.atif", "Work with ATIF documents."),
     "completion": ("agentsession.cli.completion", "Print a completion script for a shell."),
     "version": ("agentsession.cli.about", "Print the version."),
     "help": ("agentsession.cli.help", "Print help, also of one command."),
@@ -95,7 +100,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _wrong_usage(error: click.UsageError) -> int:
-    message = error.format_message().rstrip(".")
+    message = " ".join(error.format_message().split()).rstrip(".,")
     complain(message[:1].lower() + message[1:])
     if isinstance(error, UnknownCommand) and error.suggestion():
         note(f"Did you mean {error.suggestion()}?")

@@ -109,13 +109,16 @@ def _descriptor(stream: IO[str]) -> int | None:
         return None
 
 
-def open_output() -> Output:
-    """Return the output for standard output: a terminal's when one is there."""
+def open_output(*, paged: bool = True) -> Output:
+    """Return the output for standard output: a terminal's when one is there.
+
+    ``paged`` says whether a terminal's may use a pager.
+    """
     stream = sys.stdout
     if stream is not None and _is_terminal(stream):
         from agentsession.cli.terminal import Terminal  # noqa: PLC0415 - only when one is there
 
-        return Terminal(stream)
+        return Terminal(stream, paged=paged)
     return Output(stream)
 
 

@@ -49,12 +49,25 @@ def _known_places() -> list[Path]:
 
 
 def _count(root: Path) -> int:
-    """How many session files a store has, by their names: a first look opens nothing."""
+    """How many sessions a store has; files are counted by name: a first look opens none."""
+    if root.is_file():
+        return _count_rows(root)
     count = 0
     for project in _entries(root):
         if project.is_dir(follow_symlinks=False):
             count += sum(found.name.endswith(SUFFIX) for found in _entries(project.path))
     return count
+
+
+def _count_rows(database: Path) -> int:
+    from agentsession.stores import Summary, open_store  # noqa: PLC0415 - only for a database
+
+    with (
+        contextlib.suppress(AgentSessionError, OSError),
+        open_store(database, read_only=True) as store,
+    ):
+        return sum(isinstance(found, Summary) for found in store.list())
+    return 0
 
 
 def _entries(directory: str | os.PathLike[str]) -> list[os.DirEntry[str]]:

@@ -5,7 +5,7 @@ Spec: command A.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -24,6 +24,7 @@ from agentsession.cli.summaries import (
 from agentsession.cli.table import GAP, pairs, row, width_of
 from agentsession.cli.words import cells, clean, fitted, short, short_id
 from agentsession.context import Context
+from agentsession.damage import Damage
 from agentsession.entries import Entry
 from agentsession.errors import AgentSessionError, NoEntry
 from agentsession.items import tool_name
@@ -40,33 +41,64 @@ _NARROWEST_SUMMARY = 24
 @source_arguments
 @click.option("-leaf", "--leaf", metavar="ID", help="Show the context at this entry.")
 @click.option("-v", "--verbose", is_flag=True, help="Print the data of custom entries.")
+@click.option(
+    "-f", "-follow", "--follow", is_flag=True, help="Go on with entries as they are appended."
+)
+@sources.salvage_option
 @allow_newer_option
 @json_option
 def command(
     *,
     source: str,
     session_id: str,
+    salvaging: bool,
     allow_newer: bool,
     leaf: str | None,
     verbose: bool,
+    follow: bool,
     as_json: bool,
 ) -> int:
     """Print a session: its header, its entries in file order, and the context at a leaf.
 
     SOURCE is a session file, or a store with the ID of a session or the beginning of one.
     """
-    session = sources.open_session(source, session_id, allow_newer=allow_newer)
+    if follow:
+        _refuse_beside_follow({"--salvage": salvaging, "--leaf": leaf, "--json": as_json})
+        session = sources.open_session(source, session_id, allow_newer=allow_newer)
+        return _follow(source, View(session, verbose=verbose), allow_newer=allow_newer)
+    damaged = sources.salvage_session(source, session_id) if salvaging else None
+    if damaged is not None:
+        session = damaged.session
+    else:
+        session = sources.open_session(source, session_id, allow_newer=allow_newer)
     at = session.leaf if leaf is None else _entry_named(session, leaf)
-    view = _View(session, verbose=verbose)
+    view = View(session, verbose=verbose)
     if as_json:
         with open_plain() as out:
-            problem = _write_report(out, source, view, at)
+            problem = _write_report(out, source, view, at, damaged.damages if damaged else ())
     else:
         with open_output() as out:
             problem = _write_text(out, view, at)
     if problem:
         complain(problem)
-    return 1 if problem else 0
+    if damaged is not None:
+        sources.tell_damages(damaged)
+    return 1 if problem or (damaged is not None and not damaged.ok) else 0
+
+
+def _refuse_beside_follow(options: dict[str, object]) -> None:
+    wrong = [name for name, value in options.items() if value]
+    if wrong:
+        raise click.UsageError(
+            f"--follow does not go with {' and '.join(wrong)}",
+            click.get_current_context(silent=True),
+        )
+
+
+def _follow(source: str, view: View, *, allow_newer: bool) -> int:
+    from agentsession.cli.live import follow  # noqa: PLC0415 - only when asked for
+
+    return follow(source, view, allow_newer=allow_newer)
 
 
 def _entry_named(session: Session, name: str) -> str:
@@ -83,7 +115,7 @@ def _is_shown_as(entry_id: str, name: str) -> bool:
     return entry_id != short_id(entry_id) and entry_id.partition(":")[2].startswith(name)
 
 
-class _View:
+class View:
     """A session with what each of its rows asks for."""
 
     def __init__(self, session: Session, *, verbose: bool) -> None:
@@ -93,9 +125,11 @@ class _View:
         self._verbose = verbose
 
     def summary(self, entry: Entry) -> str:
+        """Return an entry in one line."""
         return entry_summary(entry, verbose=self._verbose)
 
     def marks(self, entry: Entry) -> list[str]:
+        """Return what is to be said of an entry's place in the tree."""
         children = len(self.session.children(entry.id))
         marks = []
         if children > 1:
@@ -110,12 +144,9 @@ class _View:
         return marks
 
 
-def _write_text(out: Output, view: _View, at: str | None) -> str:
+def _write_text(out: Output, view: View, at: str | None) -> str:
     session = view.session
-    for line in pairs(_header_rows(session)):
-        out.line(*line)
-    out.line()
-    out.flush()
+    write_header(out, session)
     for line in _entry_lines(view, out.width):
         if out.closed:
             return ""
@@ -143,6 +174,14 @@ def _context_at(session: Session, at: str | None) -> tuple[Context | None, str]:
         return session.context_at(at), ""
     except AgentSessionError as error:
         return None, f"no context at {short_id(at)}: {error}"
+
+
+def write_header(out: Output, session: Session) -> None:
+    """Write the block of the header, and an empty line."""
+    for line in pairs(_header_rows(session)):
+        out.line(*line)
+    out.line()
+    out.flush()
 
 
 def _header_rows(session: Session) -> list[tuple[str, str]]:
@@ -179,26 +218,45 @@ def _entry_counts(session: Session) -> str:
     return f"{len(session)} in {roots} root(s), {leaves} leaf(s), leaf {leaf}"
 
 
-def _entry_lines(view: _View, width: int) -> Iterator[list[Span]]:
-    entries = view.session.entries
-    ids = max(width_of(short_id(entry.id) for entry in entries), cells(_HEADINGS[0]))
-    types = max(width_of(entry.type for entry in entries), cells(_HEADINGS[2]))
-    # A parent is the id of another row, so one width serves both columns.
-    widths = (ids, max(ids, cells(_HEADINGS[1])), types)
-    yield row(_HEADINGS, widths, ("heading",) * 4)
-    room = max(width - sum(widths) - 3 * len(GAP), _NARROWEST_SUMMARY) if width else 0
-    for entry in entries:
-        marks = view.marks(entry)
-        summary = clean(view.summary(entry))
+def _entry_lines(view: View, width: int) -> Iterator[list[Span]]:
+    columns = Columns(view.session.entries, width)
+    yield columns.heading
+    for entry in view.session.entries:
+        yield columns.row(entry, view.summary(entry), view.marks(entry))
+
+
+class Columns:
+    """The columns of the table of entries, as wide as some entries need.
+
+    Args:
+        entries: those entries.
+        width: the columns of the terminal; 0 where nobody looks.
+
+    Attributes:
+        heading: the first line.
+    """
+
+    def __init__(self, entries: Sequence[Entry], width: int) -> None:
+        ids = max(width_of(short_id(entry.id) for entry in entries), cells(_HEADINGS[0]))
+        types = max(width_of(entry.type for entry in entries), cells(_HEADINGS[2]))
+        # A parent is the id of another row, so one width serves both columns.
+        self._widths = (ids, max(ids, cells(_HEADINGS[1])), types)
+        room = width - sum(self._widths) - 3 * len(GAP)
+        self._room = max(room, _NARROWEST_SUMMARY) if width else 0
+        self.heading = row(_HEADINGS, self._widths, ("heading",) * 4)
+
+    def row(self, entry: Entry, summary: str, marks: Sequence[str]) -> list[Span]:
+        """Return the line of an entry."""
+        room, summary = self._room, clean(summary)
         if room and marks:
             summary = fitted(summary, max(room - cells(GAP + " ".join(marks)), _NARROWEST_SUMMARY))
         elif room:
             summary = fitted(summary, room)
         parent = short_id(entry.parent) if entry.parent else "-"
-        line = row((short_id(entry.id), parent, entry.type, summary), widths, _STYLES)
+        line = row((short_id(entry.id), parent, entry.type, summary), self._widths, _STYLES)
         if marks:
             line += [GAP, (" ".join(marks), "mark")]
-        yield line
+        return line
 
 
 def _write_context(out: Output, at: str, context: Context) -> None:
@@ -241,7 +299,9 @@ def _omitted(part: OmittedPart) -> str:
     return f"{part.id} {part.size}B{reason}"
 
 
-def _write_report(out: Output, source: str, view: _View, at: str | None) -> str:
+def _write_report(
+    out: Output, source: str, view: View, at: str | None, damages: Sequence[Damage]
+) -> str:
     session = view.session
     context, problem = _context_at(session, at)
     with Report(out, "show") as report:
@@ -255,10 +315,11 @@ def _write_report(out: Output, source: str, view: _View, at: str | None) -> str:
         report.member("problem", problem or None)
         report.member("truncated", truncated_fields(session.truncated))
         report.member("notes", list(session.notes))
+        report.elements("damages", (damage.to_dict() for damage in damages))
     return problem
 
 
-def _entry_fields(view: _View, entry: Entry) -> dict[str, Any]:
+def _entry_fields(view: View, entry: Entry) -> dict[str, Any]:
     return {
         "id": entry.id,
         "parent": entry.parent,

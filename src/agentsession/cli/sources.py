@@ -1,7 +1,7 @@
 """What a SOURCE argument stands for, found out from what is there.
 
-A regular file is a session; a directory is the root of a file store. A further kind of
-store is one more entry in :func:`open_store`.
+A directory is the root of a file store, a SQLite database is a store, and any other file
+is a session.
 
 Spec: decision C.
 """
@@ -11,21 +11,26 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from agentsession.cli.output import complain
 from agentsession.errors import AgentSessionError, NoSession
 from agentsession.reading import read
 from agentsession.session import Session
 
 if TYPE_CHECKING:
-    from agentsession.stores import Store
+    from agentsession.salvage import Salvaged
+    from agentsession.stores import JSONLStore, SQLiteStore, Store
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _NAMED = 10
+_TOLD = 20
 
 
 def open_session(source: str, session_id: str = "", *, allow_newer: bool = False) -> Session:
@@ -44,36 +49,96 @@ def open_session(source: str, session_id: str = "", *, allow_newer: bool = False
         AgentSessionError: no such session, several, or one that cannot be read.
         OSError: when it cannot be opened.
     """
-    path = _existing(source)
-    if not (path.is_dir() or _is_database(path)):
-        if session_id:
-            raise click.UsageError(
-                f"{source} is a file and takes no id, but {session_id} was given",
-                click.get_current_context(silent=True),
-            )
-        return read(path, allow_newer=allow_newer)
+    if not is_store(source):
+        _refuse_id(source, session_id)
+        return read(source, allow_newer=allow_newer)
     with open_store(source) as store:
-        return store.open(_chosen(store, source, session_id))
+        if session_id:
+            try:
+                return store.open(session_id)
+            except NoSession:
+                pass
+        return store.open(*chosen(store, source, [session_id]))
 
 
-def open_store(source: str) -> Store:
+def salvage_session(source: str, session_id: str = "") -> Salvaged:
+    """Return what can be had of the session that SOURCE and ID name, and what is damaged.
+
+    Args:
+        source: a session file, or a store.
+        session_id: as for :func:`open_session`. A file whose header is lost is found by its
+            whole id only.
+
+    Spec: design "Damage is data", decision B4.
+
+    Raises:
+        click.UsageError: an id beside a session file.
+        AgentSessionError: no such session, or several.
+        OSError: when it cannot be opened.
+    """
+    from agentsession.salvage import salvage  # noqa: PLC0415 - only when asked for
+
+    if not is_store(source):
+        _refuse_id(source, session_id)
+        return salvage(source)
+    with open_store(source) as store:
+        if session_id:
+            try:
+                return salvage(store.content(session_id))
+            except NoSession:
+                pass
+        return salvage(store.content(*chosen(store, source, [session_id])))
+
+
+def tell_damages(found: Salvaged) -> None:
+    """Name on standard error what was damaged; the first ones where there are many."""
+    for damage in found.damages[:_TOLD]:
+        complain(str(damage))
+    more = len(found.damages) - _TOLD
+    if more > 0:
+        complain(f"{more} more damages; agentsession repair lists them all")
+
+
+def salvage_option(function: F) -> F:
+    """Add ``--salvage``."""
+    return click.option(
+        "-salvage",
+        "--salvage",
+        "salvaging",
+        is_flag=True,
+        help="Take what can be had of a damaged file.",
+    )(function)
+
+
+def _refuse_id(source: str, session_id: str) -> None:
+    if session_id:
+        raise click.UsageError(
+            f"{source} is a file and takes no id, but {session_id} was given",
+            click.get_current_context(silent=True),
+        )
+
+
+def open_store(source: str) -> JSONLStore | SQLiteStore:
     """Return the store that a SOURCE names, opened for reading.
 
     Raises:
         AgentSessionError: when it is none.
         OSError: when it cannot be opened.
     """
-    path = _existing(source)
-    if path.is_dir():
-        from agentsession.stores import JSONLStore  # noqa: PLC0415 - not needed for a file
+    _existing(source)
+    from agentsession import stores  # noqa: PLC0415 - not needed for a file
 
-        return JSONLStore(path, read_only=True)
-    if _is_database(path):
-        raise AgentSessionError(
-            f"{source} is a SQLite database, which this release does not open; give the "
-            "directory of a file store"
-        )
-    raise AgentSessionError(f"{source} is a file, not a store; give the directory of a file store")
+    return stores.open_store(source, read_only=True)
+
+
+def is_store(source: str) -> bool:
+    """Return whether a SOURCE is a store, and not a session file.
+
+    Raises:
+        OSError: when it cannot be looked at.
+    """
+    path = _existing(source)
+    return path.is_dir() or _is_database(path)
 
 
 def _existing(source: str) -> Path:
@@ -96,12 +161,26 @@ def _is_database(path: Path) -> bool:
         return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
 
 
-def _chosen(store: Store, source: str, session_id: str) -> str:
-    """The whole id of the session a user means."""
+def chosen(store: Store, source: str, wanted: Sequence[str]) -> list[str]:
+    """Return the whole ids of the sessions a user means by ids or the beginnings of some.
+
+    An empty one means the only session of the store.
+
+    Raises:
+        NoSession: when one means none, or several; then they are named.
+        AgentSessionError: when the store cannot be read.
+    """
     from agentsession.stores import Summary  # noqa: PLC0415 - not needed for a file
 
-    summaries = [found for found in store.list() if isinstance(found, Summary)]
-    ids = [summary.id for summary in summaries]
+    found = list(store.list())
+    ids = [summary.id for summary in found if isinstance(summary, Summary)]
+    problem = next((item for item in found if not isinstance(item, Summary)), None)
+    if problem is not None and not ids:
+        raise problem
+    return list(dict.fromkeys(_meant(source, ids, session_id) for session_id in wanted))
+
+
+def _meant(source: str, ids: Sequence[str], session_id: str) -> str:
     if session_id in ids:
         return session_id
     found = [candidate for candidate in ids if candidate.startswith(session_id)]
@@ -127,6 +206,6 @@ def _named(ids: Iterable[str]) -> str:
 
 def hint(root: Path) -> str:
     """Return what to add when a directory without sessions has session files of its own."""
-    if next(root.glob("*.jsonl"), None) is None:
+    if not root.is_dir() or next(root.glob("*.jsonl"), None) is None:
         return ""
     return "; name one of the files in it, or the directory above it as the store"

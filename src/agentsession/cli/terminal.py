@@ -35,16 +35,16 @@ class Terminal(Output):
     """Lines for a terminal.
 
     Lines are held back until the screen is full: only then is it known whether a pager
-    is wanted, and from then on they go straight to it.
+    is wanted, and from then on they go straight to it. Without ``paged`` they never are.
     """
 
-    def __init__(self, stream: IO[str]) -> None:
+    def __init__(self, stream: IO[str], *, paged: bool = True) -> None:
         super().__init__(stream)
         size = shutil.get_terminal_size()
         self.width = size.columns
         self._rows_left: int | None = size.lines - 1
         self._pager: subprocess.Popen[bytes] | None = None
-        self._command = _pager_command()
+        self._command = _pager_command() if paged else None
         self._codes = (
             _codes(stream) if self._command is None or _takes_colour(self._command) else {}
         )

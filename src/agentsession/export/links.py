@@ -142,9 +142,7 @@ def _child(
     plain = replace(options, redactors=(), notes="")
     try:
         trajectory = at(session, leaf, *options.preferences)
-        child = Outline(
-            trajectory, plain, embedding.inside(session), trajectory_id=trajectory_id
-        )
+        child = Outline(trajectory, plain, embedding.inside(session), trajectory_id=trajectory_id)
     except AgentSessionError as error:
         findings.append(_not_embedded(link, f"cannot be shown: {error}"))
         return None
@@ -159,9 +157,10 @@ def _child(
 def _resolved(link: LinkEntry, options: Options, findings: list[Finding]) -> Session | None:
     if options.subsessions is None:
         return None
+    # Whatever the resolver raises means that the session is not there.
     try:
         return options.subsessions(link.session)
-    except Exception as error:  # noqa: BLE001 - whatever the resolver raises means "not there"
+    except Exception as error:
         findings.append(_not_embedded(link, f"could not be opened: {error}"))
         return None
 

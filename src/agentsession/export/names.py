@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from agentsession.atif import Trajectory
@@ -82,7 +83,7 @@ _DEVICES: Final = frozenset(
 
 
 def with_unknown(
-    own: dict[str, Any], unknown: Mapping[str, Any], taken: Set[str] = frozenset()
+    own: dict[str, Any], unknown: Mapping[str, Any], taken: AbstractSet[str] = frozenset()
 ) -> dict[str, Any]:
     """Return ``own`` with unknown members under their names.
 
@@ -99,8 +100,10 @@ def with_unknown(
 
 
 def safe(identifier: str) -> str:
-    """Return an id as a part of a file name: whatever is no letter, digit, ``.``, ``_`` or
-    ``-`` becomes ``-``; overlong ids and device names get a hash or a dash at the end.
+    """Return an id as a part of a file name.
+
+    Whatever is no letter, digit, ``.``, ``_`` or ``-`` becomes ``-``; overlong ids and device
+    names get a hash or a dash at the end.
 
     Spec: export 12.
     """

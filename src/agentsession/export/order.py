@@ -28,9 +28,7 @@ def item_order(steps: Sequence[Step], entries: Sequence[Entry]) -> list[int]:
     folds = {step.entry.id for step in steps if step.boundary and step.entry is not None}
     read = [place for step in steps for place in _read(step)]
     at = {place: number for number, place in enumerate(read)}
-    order = [
-        at[place] for entry in entries for place in _contributed(entry, folds) if place in at
-    ]
+    order = [at[place] for entry in entries for place in _contributed(entry, folds) if place in at]
     return [] if order == list(range(len(read))) else order
 
 

@@ -24,7 +24,7 @@ from agentsession.findings import Finding
 from agentsession.settings import Settings
 
 AGENT: Final = "agentsession"
-AGENT_VERSION: Final = versions.format_name(versions.WRITABLE[-1])
+AGENT_VERSION: Final = versions.format_name(versions.NEWEST_SHORT)
 """The version of an agent nobody named, as the reference wrote it (decision E9)."""
 
 _STEPPED_OVER: Final = frozenset(
@@ -82,9 +82,7 @@ class Outline:
         whole = options.history == "path"
         path = trajectory.path or trajectory.entries
         entries = path if whole else trajectory.entries
-        planner = Planner(
-            entries, path, whole=whole, drop_failed=options.failed_calls == "drop"
-        )
+        planner = Planner(entries, path, whole=whole, drop_failed=options.failed_calls == "drop")
         self._plan: Plan = planner.run()
         self._settings = leading_settings(entries)
         self._totals: Totals = totals(path, options.cost)

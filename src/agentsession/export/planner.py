@@ -85,12 +85,13 @@ class Planner:
     def run(self) -> Plan:
         """Return the plan of the whole document."""
         fold = self.entries[0].id if self._starts_folded() else None
-        for self._position, entry in enumerate(self.entries):
+        for position, entry in enumerate(self.entries):
+            self._position = position
             if self._copied and entry.parent == fold:
                 self._close()
                 self._copied = False
             _handler(entry)(self, view(entry), entry)
-            if self._position == 0 and fold is not None:
+            if position == 0 and fold is not None:
                 self._copied = True
         self._close()
         self._take_out_dropped()

@@ -52,9 +52,7 @@ def raw(entry: Entry) -> dict[str, Any]:
 
 
 def _members(entry: Entry, *names: str) -> dict[str, Any]:
-    return {
-        name: text.parse(entry.text_of(name) or b"null") for name in names if entry.has(name)
-    }
+    return {name: text.parse(entry.text_of(name) or b"null") for name in names if entry.has(name)}
 
 
 def label(entry: LabelEntry) -> dict[str, Any]:

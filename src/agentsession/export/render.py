@@ -97,8 +97,8 @@ class Renderer:
     # Steps from one item.
 
     def _item(self, plan: Step) -> tuple[dict[str, Any], dict[str, Any]]:
+        assert isinstance(plan.entry, ItemEntry)
         seen = view(plan.entry)
-        assert isinstance(seen, ItemEntry)
         item = seen.item.to_dict()
         extra = self._item_extra(seen, item)
         extra["agentsession"] = {"entry_id": seen.id}
@@ -130,8 +130,8 @@ class Renderer:
     # Folds, branches, instructions.
 
     def _summary(self, plan: Step) -> tuple[dict[str, Any], dict[str, Any]]:
+        assert isinstance(plan.entry, CompactionEntry | BranchSummaryEntry)
         seen = view(plan.entry)
-        assert isinstance(seen, CompactionEntry | BranchSummaryEntry)
         summary = seen.summary.to_dict()
         message = self.reader.item_text(summary)
         extra: dict[str, Any] = {"agentsession": {"entry_id": seen.id}}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 
 from agentsession.context import Context, build_context, lost_window
@@ -74,7 +75,7 @@ def at(session: Session, entry_id: str, *preferences: Preference) -> Trajectory:
     """
     if entry_id not in session:
         raise NoEntry(f'session {session.id} has no entry "{entry_id}"', entry_id=entry_id)
-    found = _Tree(session, preferences).trajectory(entry_id)
+    found = Forest(session, preferences).trajectory(entry_id)
     if found.error is not None:
         raise found.error
     return found
@@ -89,7 +90,7 @@ def trajectories(session: Session, *preferences: Preference) -> Iterator[Traject
 
     Spec: export 1.
     """
-    tree = _Tree(session, preferences)
+    tree = Forest(session, preferences)
     for leaf in session.leaves:
         yield tree.trajectory(leaf.id)
 
@@ -114,7 +115,7 @@ def selected(path: Sequence[Entry]) -> tuple[Entry, ...]:
     return (fold, *path[kept:last], *path[last + 1 :])
 
 
-class _Tree:
+class Forest:
     """What all paths of one session share, found once."""
 
     def __init__(self, session: Session, preferences: Sequence[Preference]) -> None:
@@ -157,7 +158,7 @@ class _Tree:
     def _forks(self, path: Sequence[Entry]) -> tuple[tuple[str, ...], str]:
         preferred_over: list[str] = []
         abandoned_at = ""
-        for entry, taken in zip(path, path[1:], strict=False):
+        for entry, taken in pairwise(path):
             children = [child.id for child in self.session.children(entry.id)]
             if len(children) < 2:
                 continue

@@ -33,7 +33,9 @@ def view(entry: E) -> E:
     """
     if not entry.is_sealed:
         return entry
-    return type(entry).from_line(entry.line, entry.type, entry.id, entry.parent)
+    return type(entry).from_line(
+        entry.line, entry.type, entry.id, entry.parent, version=entry.version
+    )
 
 
 @dataclass(frozen=True, slots=True)

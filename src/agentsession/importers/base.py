@@ -1,17 +1,31 @@
-"""What every importer hands over: a converted session and the account of its records.
+"""What every importer is, and what it hands over: sessions and the account of their records.
 
-Spec: decisions D2, D6, D11.
+Spec: decisions D2, D6, D7, D11, design decision 11.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from agentsession.findings import Finding
 from agentsession.session import Session
+from agentsession.timestamp import Timestamp
+
+UNREADABLE = "unreadable"
+"""How the codes begin of what could not be read; an import that has one exits with 1."""
+
+UNKNOWN_CONTENT = "unknown-content"
+"""The code of a file of which an importer does not know more than 5%; it exits with 1."""
+
+
+def is_alarm(code: str) -> bool:
+    """Return whether a code says that the import is not whole. Spec: decisions B4, D11."""
+    return code.startswith(UNREADABLE) or code == UNKNOWN_CONTENT
 
 
 class Outcome(StrEnum):
@@ -72,3 +86,122 @@ class Converted:
     records: tuple[Disposition, ...] = ()
     findings: tuple[Finding, ...] = ()
     totals: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One place, or several that belong together, where an agent keeps sessions.
+
+    Links between sessions, and copies of one session, are looked for within a source.
+
+    Attributes:
+        importer: the importer's name.
+        paths: the files and directories that hold the sessions, absolute.
+    """
+
+    importer: str
+    paths: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = len(self.paths) - 1
+        return f"{self.paths[0]} and {more} more" if more > 0 else "".join(self.paths)
+
+    def size(self) -> int:
+        """Return how many bytes the files of the source have, links not followed."""
+        return sum(_size(path) for path in self.paths)
+
+
+@dataclass(frozen=True, slots=True)
+class NativeSession:
+    """One session in a source, before it is converted.
+
+    Attributes:
+        id: the agent's id for it, and the id of the session it becomes.
+        title: what the agent calls it.
+        directory: the working directory.
+        updated: its last activity; ``None`` when that is not known.
+        copies: the stores that hold a copy of it.
+    """
+
+    id: str
+    title: str = ""
+    directory: str = ""
+    updated: Timestamp | None = None
+    copies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What a source holds beside the records of its sessions.
+
+    Attributes:
+        records: records that belong to no session, each exactly once.
+        findings: what is to be told of the source as a whole.
+        tables: what holds no conversation, by name, with its number of records; ``None``
+            for what is not opened.
+        read: how many records the whole source holds, counted apart from the conversion;
+            ``None`` when that cannot be said.
+    """
+
+    records: tuple[Disposition, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    tables: Mapping[str, int | None] = field(default_factory=dict)
+    read: int | None = None
+
+
+class Importer(Protocol):
+    """What an importer of one agent's sessions does; derive from it.
+
+    A source is never written to, and nothing that it holds makes a method raise: what
+    cannot be read is a record with a code that begins with ``unreadable``. An importer may
+    keep a source open between calls. For conversions in several processes it must be
+    possible to pickle it before it was first used.
+
+    Attributes:
+        name: the agent, as the command names it.
+    """
+
+    name: str
+
+    def find(self, paths: Sequence[Path] = ()) -> Sequence[Source]:
+        """Return the sources at some paths, or at the places the agent uses on this machine.
+
+        A path that holds nothing of the agent is passed over.
+        """
+        ...
+
+    def sessions(self, source: Source) -> Iterable[NativeSession]:
+        """Yield the sessions of a source, each once, in an order that does not change."""
+        ...
+
+    def convert(self, source: Source, session_id: str) -> Converted:
+        """Return one session converted; the same source gives the same bytes."""
+        ...
+
+    def report(self, source: Source) -> Rest:
+        """Return what a source holds beside the records of its sessions."""
+        return Rest()
+
+    def close(self) -> None:
+        """Let go of what is open. The importer may be used again."""
+        return
+
+
+def _size(path: str) -> int:
+    """The bytes of a file, or of the files below a directory; what cannot be seen is 0."""
+    found = 0
+    left = [path]
+    while left:
+        place = left.pop()
+        try:
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append(entry.path)
+                    elif entry.is_file(follow_symlinks=False):
+                        found += entry.stat(follow_symlinks=False).st_size
+        except NotADirectoryError:
+            found += os.stat(place).st_size
+        except (OSError, ValueError):
+            continue
+    return found

@@ -5,6 +5,7 @@ Spec: stores 1 and 2.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -59,8 +60,9 @@ class ListFilter:
         limit: at most so many results; 0 for all.
         with_names: fill ``Summary.name``, where that costs reading the whole session.
         current: leave out sessions that were continued in another one.
+        with_sizes: fill ``Summary.size``, where that costs reading the whole session.
 
-    Spec: stores 2.
+    Spec: stores 2, decision B3.
 
     Raises:
         ValueError: a naive datetime, text that is no time, or a negative limit.
@@ -73,6 +75,7 @@ class ListFilter:
     limit: int = 0
     with_names: bool = False
     current: bool = False
+    with_sizes: bool = False
 
     def __post_init__(self) -> None:
         for bound in ("after", "before"):
@@ -116,6 +119,17 @@ def newest_first(summaries: Iterable[Summary]) -> list[Summary]:
         return (created.nanoseconds if created else 0, summary.id)
 
     return sorted(summaries, key=key, reverse=True)
+
+
+class Put(enum.Enum):
+    """What :meth:`Keeper.put` had to do."""
+
+    CREATED = "created"
+    """The session was not there."""
+    EXTENDED = "extended"
+    """The beginning of the session was there."""
+    PRESENT = "present"
+    """All of it was there."""
 
 
 class Store(Protocol):
@@ -192,3 +206,49 @@ class Store(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
+
+
+class Keeper(Store, Protocol):
+    """A store that takes whole sessions, every line as it is.
+
+    Spec: decision B3.
+    """
+
+    def put(self, session: Session) -> Put:
+        """Store a session as it stands, whole or not at all; return what had to be done.
+
+        What is there already is kept when it is the beginning of the session, and refused
+        when it is not. The session is not opened; one that is open here is released first.
+
+        Raises:
+            SessionExists: when the store has another session of that id.
+            SessionLocked: when another writer holds it.
+            InvalidEntry: when its id cannot be stored.
+            ReadOnly, StoreFailed: when the store cannot take it.
+        """
+        ...
+
+    def content(self, session_id: str) -> bytes:
+        """Return what is stored of a session as the bytes of a file, readable or not.
+
+        Raises:
+            NoSession: when it is not there.
+            StoreFailed: when the storage fails.
+        """
+        ...
+
+    def holds(self, session: Session) -> bool:
+        """Return whether exactly this session is stored, compared byte for byte.
+
+        Raises:
+            StoreFailed: when the storage fails.
+        """
+        ...
+
+    def release(self, session_id: str) -> None:
+        """Let others have a session; fine when it is not open.
+
+        Raises:
+            StoreFailed: when the storage fails; it is let go of all the same.
+        """
+        ...

@@ -7,8 +7,10 @@ Three lines are a whole test module::
             return MyStore(place / "sessions")
 
 ``make_store`` is called with a directory of the test; called again with the same one, after
-the first store was closed, it opens the same storage. A store that keeps nothing beyond its
-object says ``persistent = False``.
+the first store was closed, it opens the same storage; called before, it opens a second store
+over it, which must not write to a session that the first one holds. A store that keeps nothing
+beyond its object says ``persistent = False``; one that leaves it to its users that only one
+store writes to a session says ``exclusive = False``.
 
 The numbers in the docstrings are the lines of the list in stores 6. This module needs pytest;
 ``pytest.register_assert_rewrite("agentsession.stores.conformance")`` before the import makes
@@ -20,8 +22,10 @@ Spec: stores 6.
 from __future__ import annotations
 
 import itertools
+import os
+import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import ClassVar
 
@@ -36,6 +40,7 @@ from agentsession.errors import (
     NoEntry,
     NoSession,
     SessionExists,
+    SessionLocked,
     UnsupportedFormat,
 )
 from agentsession.header import ALL_RECORDS, Header
@@ -85,6 +90,9 @@ class _Base:
 
     persistent: ClassVar[bool] = True
     """Whether sessions outlive the store object."""
+
+    exclusive: ClassVar[bool] = True
+    """Whether a session that one store holds is refused by another over the same storage."""
 
     def make_store(self, place: Path) -> Store:
         """Return a store over the storage at a place."""
@@ -424,5 +432,151 @@ class _Persist(_Base):
             assert words == ["a", "c", "d"]
 
 
-class StoreConformance(_CreateAndOpen, _Append, _List, _Continue, _Delete, _Persist):
+class _Refuse(_Base):
+    """What a store holds, another one over the same storage does not write to."""
+
+    @pytest.fixture
+    def other(self, store: Store, tmp_path: Path) -> Iterator[Store]:
+        """A second store over the storage of the first."""
+        if not (self.persistent and self.exclusive):
+            pytest.skip("this store does not keep others away")
+        with self.make_store(tmp_path) as other:
+            yield other
+
+    def test_a_session_that_is_held(self, store: Store, other: Store) -> None:
+        """Section 1: open, append and delete are refused, and change nothing."""
+        session = store.create(Header(id="held", cwd="/a"))
+        first = session.append(InfoEntry("one"))
+        for call in (
+            lambda: other.open("held"),
+            lambda: other.append("held", InfoEntry("x")),
+            lambda: other.delete("held"),
+        ):
+            with pytest.raises(SessionLocked) as caught:
+                call()
+            assert caught.value.session_id == "held"
+            assert "held" in str(caught.value)
+        with pytest.raises(SessionExists):
+            other.create(Header(id="held"))
+        assert [s.header.cwd for s in summaries(other)] == ["/a"]
+        second = session.append(InfoEntry("two"))
+        assert [entry.id for entry in session] == [first, second]
+
+    def test_a_session_is_handed_over(self, store: Store, other: Store) -> None:
+        """A closed store holds nothing."""
+        first = store.create(Header(id="held")).append(InfoEntry("one"))
+        with pytest.raises(SessionLocked):
+            other.open("held")
+        store.close()
+        second = other.append("held", InfoEntry("two"))
+        assert [entry.id for entry in other.open("held")] == [first, second]
+        other.delete("held")
+        assert listed(other) == []
+
+    def test_different_sessions(self, store: Store, other: Store) -> None:
+        """Two stores write to sessions of their own, and see each other's."""
+        for n, writer in enumerate((store, other)):
+            writer.create(Header(id=f"own{n}")).append(InfoEntry("x"))
+        assert sorted(listed(store)) == sorted(listed(other)) == ["own0", "own1"]
+
+    def test_a_race_has_one_winner(self, store: Store, other: Store, tmp_path: Path) -> None:
+        """Of many stores that create, open or delete one session, one does."""
+        store.close()
+        stores = [other, *(self.make_store(tmp_path) for _ in range(3))]
+        try:
+            for act, losers in (
+                (lambda store: store.create(Header(id="race")), (SessionExists, SessionLocked)),
+                (lambda store: store.append("race", InfoEntry("x")), (SessionLocked,)),
+                (lambda store: store.delete("race"), (NoSession, SessionLocked)),
+            ):
+                assert _winners(stores, act, losers) == 1
+            assert listed(other) == []
+        finally:
+            for each in stores:
+                each.close()
+
+
+def _winners(
+    stores: list[Store],
+    act: Callable[[Store], object],
+    losers: tuple[type[AgentSessionError], ...],
+) -> int:
+    """How many stores got through when all act at once; others must lose as they should."""
+    outcomes: list[BaseException | None] = []
+    barrier = threading.Barrier(len(stores))
+
+    def work(store: Store) -> None:
+        barrier.wait()
+        try:
+            act(store)
+        except BaseException as error:
+            outcomes.append(error)
+        else:
+            outcomes.append(None)
+
+    threads = [threading.Thread(target=work, args=[store]) for store in stores]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for outcome in outcomes:
+        if outcome is not None and not isinstance(outcome, losers):
+            raise outcome
+    return outcomes.count(None)
+
+
+class _Endure(_Base):
+    """What was acknowledged stays, also when the process does not end well."""
+
+    def test_a_closed_store(self, store: Store) -> None:
+        """Closing twice is fine; a session of a closed store takes nothing."""
+        session = store.create(Header(id="s"))
+        session.append(InfoEntry("one"))
+        store.close()
+        store.close()
+        if self.persistent:
+            with pytest.raises(AgentSessionError):
+                session.append(InfoEntry("two"))
+            with pytest.raises(AgentSessionError):
+                store.append("s", InfoEntry("two"))
+            assert len(session) == 1
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+    def test_a_process_that_is_killed(self, store: Store, tmp_path: Path) -> None:
+        """All that append returned for is there, and the next writer goes on."""
+        if not self.persistent:
+            pytest.skip("this store keeps nothing")
+        store.close()
+        said = self._killed(tmp_path)
+        with self.make_store(tmp_path) as again:
+            session = again.open("killed")
+            assert [entry.id for entry in session][: len(said)] == said
+            assert len(said) == 20
+            assert session.truncated is None
+            more = again.append("killed", InfoEntry("goes on"))
+            assert session.leaf == more
+            assert listed(again) == ["killed"]
+
+    def _killed(self, place: Path) -> list[str]:
+        """The ids of the entries that a child appended before it was killed."""
+        listen, tell = os.pipe()
+        pid = os.fork()
+        if not pid:
+            try:
+                session = self.make_store(place).create(Header(id="killed"))
+                for n in range(20):
+                    os.write(tell, f"{session.append(InfoEntry(f'n{n}'))} ".encode())
+                os.kill(os.getpid(), signal.SIGKILL)
+            finally:
+                os._exit(1)
+        os.close(tell)
+        with open(listen, "rb") as pipe:
+            said = pipe.read().decode()
+        os.waitpid(pid, 0)
+        return said.split()
+
+
+class StoreConformance(
+    _CreateAndOpen, _Append, _List, _Continue, _Delete, _Persist, _Refuse, _Endure
+):
     """Every requirement of stores 6 for all stores; see the module for how to run it."""

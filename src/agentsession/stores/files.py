@@ -17,6 +17,9 @@ DIRECTORY_MODE = 0o755
 FILE_MODE = 0o600
 LEFT_BEHIND_SECONDS = 3600
 
+# A system writes no more than this in one call.
+_ONE_WRITE = 1 << 30
+
 # A symbolic link in a store's root is never followed, a FIFO never waited for, and no
 # descriptor reaches a program this process starts.
 _CAREFUL = (
@@ -51,6 +54,16 @@ def read_all(fd: int) -> bytes:
         return file.read()
 
 
+def content(path: Path) -> bytes:
+    """Return the whole content of a regular file.
+
+    Raises:
+        OSError: when it cannot be read.
+    """
+    with open(open_file(path), "rb") as file:
+        return file.read()
+
+
 def write_new(path: Path, data: bytes) -> int:
     """Return the descriptor of a new file that durably holds ``data``, open for appending.
 
@@ -74,14 +87,32 @@ def write_new(path: Path, data: bytes) -> int:
 
 
 def append(fd: int, data: bytes) -> None:
-    """Write to the end of an open file, all of it in one call.
+    """Write to the end of an open file, all of it in one call unless it is a gigabyte.
 
     Raises:
         OSError: when it cannot be written, or not wholly.
     """
-    written = os.write(fd, data)
-    if written < len(data):
-        raise OSError(f"only {written} of {len(data)} bytes could be written; is the disk full?")
+    for start in range(0, len(data), _ONE_WRITE):
+        piece = data[start : start + _ONE_WRITE] if len(data) > _ONE_WRITE else data
+        written = os.write(fd, piece)
+        if written < len(piece):
+            raise OSError(
+                f"only {start + written} of {len(data)} bytes could be written; is the disk full?"
+            )
+
+
+def extend(path: Path, data: bytes) -> None:
+    """Write to the end of a file, durably.
+
+    Raises:
+        OSError: when it cannot be written, or not wholly.
+    """
+    fd = open_file(path, os.O_RDWR | os.O_APPEND)
+    try:
+        append(fd, data)
+        sync(fd)
+    finally:
+        os.close(fd)
 
 
 def sync(fd: int) -> None:

@@ -12,10 +12,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from agentsession import forks
 from agentsession.entries import Entry
 from agentsession.errors import (
     AgentSessionError,
@@ -27,10 +29,10 @@ from agentsession.errors import (
 from agentsession.header import Header
 from agentsession.session import Session
 from agentsession.stores import files, layout, listing, locks
-from agentsession.stores.base import ListFilter, Summary
+from agentsession.stores.base import ListFilter, Put, Summary
 from agentsession.stores.locks import Hold, LockHolder, StaleLockReport
 from agentsession.stores.policy import SyncPolicy, failing
-from agentsession.stores.sessionfile import SessionFile, load
+from agentsession.stores.sessionfile import SessionFile, complete, load
 from agentsession.stores.slots import Slot, Slots
 
 _CREATE_SECONDS = 10.0
@@ -71,7 +73,7 @@ class JSONLStore:
         self._read_only = read_only
         self._on_stale_lock = on_stale_lock
         self._closed = False
-        self._slots = Slots()
+        self._slots: Slots[SessionFile] = Slots()
         if "\0" in str(self.root):
             raise StoreFailed("the path of a store cannot hold a NUL")
         if not read_only:
@@ -99,19 +101,18 @@ class JSONLStore:
             SessionLocked: when another process is creating it.
             InvalidEntry: when the header cannot be written, or its id cannot be a file name.
             UnsupportedFormat: when it asks for a format that is not written here.
+            NoEntry, NoSession: when it names a base that is not in the store.
             ReadOnly, StoreFailed: when nothing can be written.
         """
         self._refuse_write("create a session")
-        session = Session(header)
+        session = forks.new_session(header, self._origin)
         path = layout.place(self.root, session.header)
         # An id made just now is in no store; looking for it would cost a walk each time.
         is_new = header is None or not header.id
         with self._slot(session.id) as slot, failing("create", session.id, path):
             if slot.file is not None:
                 raise self._exists(session.id, slot.file.path)
-            files.make_directory(path.parent)
-            if path.parent.is_symlink():
-                raise OSError(f"{path.parent} is a symbolic link, which a store does not follow")
+            self._directory(path)
             with contextlib.nullcontext() if is_new else self._one_creator():
                 slot.file = self._created(session, path, is_new=is_new)
             self._bind(session)
@@ -192,6 +193,58 @@ class JSONLStore:
                 raise self._none(session_id) from None
             finally:
                 hold.release()
+
+    # What copies whole sessions.
+
+    def put(self, session: Session) -> Put:
+        """Store a session's bytes as they are, whole or not at all; return what was done.
+
+        Spec: decision B3.
+
+        Raises:
+            SessionExists: when the store has another session of that id.
+            SessionLocked: when another process, or another store object, holds it.
+            InvalidEntry: when its id cannot be a file name.
+            ReadOnly, StoreFailed: when the store cannot take it.
+        """
+        self._refuse_write("store", session.id)
+        place = layout.place(self.root, session.header)
+        with self._slot(session.id) as slot, failing("store", session.id, place):
+            slot.refusal = None
+            slot.let_go(_RELEASED)
+            path = listing.find(self.root, session.id)
+            if path is not None:
+                hold = self._acquire(path, session.id)
+                try:
+                    return complete(session, path)
+                finally:
+                    hold.release()
+            self._directory(place)
+            with self._one_creator():
+                self._created(session, place, is_new=False).close()
+            return Put.CREATED
+
+    def content(self, session_id: str) -> bytes:
+        """Return the bytes of a session's file, readable or not.
+
+        Raises:
+            NoSession: when it is not there.
+            StoreFailed: when the file cannot be read.
+        """
+        self._check_open()
+        with failing("read", session_id):
+            return files.content(self._found(session_id))
+
+    def holds(self, session: Session) -> bool:
+        """Return whether the store has exactly the bytes of a session.
+
+        Raises:
+            StoreFailed: when the file cannot be read.
+        """
+        self._check_open()
+        with failing("compare", session.id):
+            path = listing.find(self.root, session.id)
+            return path is not None and files.content(path) == b"".join(session.lines())
 
     # What files add to it.
 
@@ -295,14 +348,10 @@ class JSONLStore:
 
     # Opening.
 
-    @contextlib.contextmanager
-    def _slot(self, session_id: str) -> Iterator[Slot]:
-        self._check_open()
-        with self._slots.use(session_id) as slot:
-            self._check_open()
-            yield slot
+    def _slot(self, session_id: str) -> AbstractContextManager[Slot[SessionFile]]:
+        return self._slots.use(session_id, self._check_open)
 
-    def _opened(self, slot: Slot, session_id: str) -> SessionFile:
+    def _opened(self, slot: Slot[SessionFile], session_id: str) -> SessionFile:
         if slot.refusal is not None:
             raise slot.refusal()
         if slot.file is None:
@@ -319,7 +368,7 @@ class JSONLStore:
             self._bind(slot.file.session)
         return slot.file
 
-    def _reader(self, slot: Slot, session_id: str) -> Session:
+    def _reader(self, slot: Slot[SessionFile], session_id: str) -> Session:
         if slot.reader is None:
             with failing("open", session_id):
                 path = self._found(session_id)
@@ -341,16 +390,30 @@ class JSONLStore:
 
         session.bind(append)
 
-    def _append(self, slot: Slot, file: SessionFile, entry: Entry) -> str:
+    def _append(self, slot: Slot[SessionFile], file: SessionFile, entry: Entry) -> str:
         session = file.session
         sealed = session.prepare(entry)
+        if session.holds(sealed):
+            return sealed.id
+        raised = session.raised_header()
         durable = self._policy.wants(sealed, session.header)
         with slot.dropping(), failing("append to", session.id, file.path):
+            if raised is not None:
+                file.raise_header(session.header.line, raised.line)
             file.append(sealed.line, durable=durable)
             session.commit(sealed)
         return sealed.id
 
     # Create.
+
+    def _origin(self, session_id: str) -> Session:
+        """Return a session to fork from; it is read and not held."""
+        self._check_id(session_id)
+        with self._slot(session_id) as slot, failing("read", session_id):
+            if slot.file is not None:
+                return slot.file.session
+            path = self._found(session_id)
+            return load(files.content(path), path, session_id)
 
     def _created(self, session: Session, path: Path, *, is_new: bool) -> SessionFile:
         found = None if is_new else listing.find(self.root, session.id)
@@ -370,6 +433,12 @@ class JSONLStore:
             file.drop()
             raise
         return file
+
+    @staticmethod
+    def _directory(path: Path) -> None:
+        files.make_directory(path.parent)
+        if path.parent.is_symlink():
+            raise OSError(f"{path.parent} is a symbolic link, which a store does not follow")
 
     @contextlib.contextmanager
     def _one_creator(self) -> Iterator[None]:

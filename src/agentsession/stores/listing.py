@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -134,7 +134,8 @@ def summarize(path: Path) -> Summary | None:
     except OSError as error:
         raise _unreadable(path, error) from error
     if not line:
-        raise DamagedFile("expected a session header, and found no line", path=path)
+        found = "only blank lines" if status.st_size else "an empty file"
+        raise DamagedFile(f"expected a session header, and found {found}", path=path)
     try:
         header = decode_header(line)
     except Undecodable as error:
@@ -183,7 +184,7 @@ def _scanned(summary: Summary) -> Summary | None:
     return replace(summary, name=name, superseded_by=superseded_by)
 
 
-def scan(lines: BinaryIO) -> tuple[str, str]:
+def scan(lines: Iterable[bytes]) -> tuple[str, str]:
     """Return the display name and the successor that the lines of a session file give.
 
     Lines that are not JSON are skipped.

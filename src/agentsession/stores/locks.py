@@ -49,8 +49,9 @@ class LockHolder:
         host: the host name; empty when it is not known.
         since: when it was taken, as written; empty when it is not known.
         path: the lock file, in stores that have one.
+        heartbeat: when it last appended, in stores that keep it.
 
-    Spec: stores 4.6.
+    Spec: stores 4.6 and 5.3.
     """
 
     session_id: str
@@ -58,6 +59,7 @@ class LockHolder:
     host: str = ""
     since: str = ""
     path: Path | None = None
+    heartbeat: str = ""
 
     @property
     def is_known(self) -> bool:

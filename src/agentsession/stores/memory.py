@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
+from agentsession import forks
 from agentsession.entries import Entry
 from agentsession.errors import AgentSessionError, NoSession, SessionExists
 from agentsession.header import Header
@@ -36,8 +37,9 @@ class MemoryStore:
         Raises:
             SessionExists: when the id is in the store.
             InvalidEntry, UnsupportedFormat: when the header cannot be written.
+            NoEntry, NoSession: when it names a base that is not in the store.
         """
-        session = Session(header)
+        session = forks.new_session(header, self.open)
         session_id = session.id
         with self._lock:
             if session_id in self._sessions:

@@ -5,9 +5,7 @@ Spec: stores 4.5.
 
 from __future__ import annotations
 
-import contextlib
 import enum
-from collections.abc import Iterator
 from pathlib import Path
 
 from agentsession.entries import Entry, ItemEntry
@@ -43,24 +41,33 @@ class SyncPolicy(enum.Enum):
         return isinstance(entry, ItemEntry) and entry.item.type == "function_call_output"
 
 
-@contextlib.contextmanager
-def failing(what: str, session_id: str = "", path: Path | None = None) -> Iterator[None]:
-    """Turn what the system refuses in the block into an error that says what it was for.
+class failing:  # noqa: N801
+    """Turns what the system refuses in the block into an error that says what it was for.
 
     Raises:
         StoreFailed: for an ``OSError`` that is not one of ours.
     """
-    try:
-        yield
-    except AgentSessionError:
-        raise
-    except OSError as error:
+
+    # A class, because a generator would take longer than what an append does.
+    __slots__ = ("_path", "_session_id", "_what")
+
+    def __init__(self, what: str, session_id: str = "", path: Path | None = None) -> None:
+        self._what = what
+        self._session_id = session_id
+        self._path = path
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if not isinstance(error, OSError) or isinstance(error, AgentSessionError):
+            return
         reason = error.strerror or str(error)
-        which = f" session {shown(session_id)}" if session_id else ""
-        place = f" ({path})" if path else ""
+        which = f" session {shown(self._session_id)}" if self._session_id else ""
+        place = f" ({self._path})" if self._path else ""
         raise StoreFailed(
-            f"cannot {what}{which}{place}: {reason[:1].lower()}{reason[1:]}",
-            session_id=session_id,
-            path=path,
+            f"cannot {self._what}{which}{place}: {reason[:1].lower()}{reason[1:]}",
+            session_id=self._session_id,
+            path=self._path,
             errno=error.errno,
         ) from error

@@ -15,6 +15,7 @@ from agentsession import reading
 from agentsession.errors import ConcurrentWriter, DamagedFile, SessionExists
 from agentsession.session import Session
 from agentsession.stores import files
+from agentsession.stores.base import Put
 from agentsession.stores.layout import temporary_path
 from agentsession.stores.locks import Hold
 
@@ -44,7 +45,7 @@ class SessionFile:
 
     @classmethod
     def create(cls, session: Session, path: Path, hold: Hold) -> Self:
-        """Return the file of a new session, which appears whole: its header, or nothing.
+        """Return the file of a session that is new here; it appears whole, or not at all.
 
         Spec: stores 4.3.
 
@@ -52,9 +53,9 @@ class SessionFile:
             SessionExists: when the file is there.
             OSError: when it cannot be written; nothing is left behind.
         """
-        line = session.header.line + b"\n"
+        data = b"".join(session.lines())
         temporary = temporary_path(path)
-        fd = files.write_new(temporary, line)
+        fd = files.write_new(temporary, data)
         try:
             files.put_in_place(temporary, path)
         except BaseException as error:
@@ -65,7 +66,7 @@ class SessionFile:
                     f"session {session.id} is already in the store: {path}", session_id=session.id
                 ) from error
             raise
-        return cls(session, path, fd, len(line), hold)
+        return cls(session, path, fd, len(data), hold)
 
     @classmethod
     def open(cls, path: Path, session_id: str, hold: Hold) -> Self:
@@ -117,6 +118,34 @@ class SessionFile:
                 os.ftruncate(self._fd, self._size)
             raise
         self._size += len(data)
+
+    def raise_header(self, old: bytes, new: bytes) -> None:
+        """Put a file in place whose header is another and whose other lines are the same.
+
+        Spec: later drafts 13.
+
+        Raises:
+            ConcurrentWriter: when the file is not as we left it.
+            OSError: when it cannot be written; the file stays as it was.
+        """
+        self._check_unchanged()
+        tail, self._tail = self._tail, b""
+        data = files.read_all(self._fd)
+        data = data + tail if tail == b"\n" else data[: len(data) - len(tail)]
+        data = data.replace(old, new, 1)
+        temporary = temporary_path(self.path)
+        fd = files.write_new(temporary, data)
+        try:
+            temporary.replace(self.path)
+        except BaseException:
+            os.close(fd)
+            files.remove(temporary)
+            raise
+        self._end.detach()
+        os.close(self._fd)
+        self._fd, self._size = fd, len(data)
+        self._end = weakref.finalize(self, _abandon, fd, self.hold)
+        files.sync_directory(self.path.parent)
 
     def _mend_tail(self) -> bytes:
         tail, self._tail = self._tail, b""
@@ -185,6 +214,26 @@ def load(data: bytes, path: Path, session_id: str) -> Session:
     if session.id != session_id:
         raise DamagedFile(f'holds session "{session.id}", not "{session_id}"', path=path, line=1)
     return session
+
+
+def complete(session: Session, path: Path) -> Put:
+    """Write what the file of a session lacks at its end; return whether it lacked anything.
+
+    Raises:
+        SessionExists: when it is not the beginning of the session.
+        OSError: when it cannot be read or written.
+    """
+    data = b"".join(session.lines())
+    there = files.content(path)
+    if there == data:
+        return Put.PRESENT
+    if not data.startswith(there):
+        raise SessionExists(
+            f"session {session.id} is in the store and is not the beginning of this one: {path}",
+            session_id=session.id,
+        )
+    files.extend(path, data[len(there) :])
+    return Put.EXTENDED
 
 
 def _abandon(fd: int, hold: Hold) -> None:

@@ -1,4 +1,4 @@
-"""The sessions open in a file store: one thread at a time works on one of them.
+"""The sessions open in a store: one thread at a time works on one of them.
 
 Spec: stores 1 and 4.6.
 """
@@ -6,21 +6,41 @@ Spec: stores 1 and 4.6.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import threading
-from collections.abc import Callable, Iterator
-from typing import Protocol
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
-from agentsession.errors import ConcurrentWriter, ReadOnly, StoreFailed
+from agentsession.errors import ConcurrentWriter, ReadOnly, SessionLocked, StoreFailed
 from agentsession.session import Session
-from agentsession.stores.sessionfile import SessionFile
 
 
 class _MakesError(Protocol):
     def __call__(self) -> Exception: ...
 
 
-class Slot:
+class Opened(Protocol):
+    """A session that is open for writing, and what its store keeps with it."""
+
+    @property
+    def session(self) -> Session:
+        """The session in memory."""
+        ...
+
+    def close(self, *, keep_lock: bool = False) -> None:
+        """Store what is left to store, and let others have the session."""
+        ...
+
+    def drop(self) -> None:
+        """Let go of the session after a write failed; never raises."""
+        ...
+
+
+F = TypeVar("F", bound=Opened)
+
+
+class Slot(Generic[F]):
     """The place of one session id in a store, for the thread that has it.
 
     Attributes:
@@ -34,7 +54,7 @@ class Slot:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._users = 0
-        self.file: SessionFile | None = None
+        self.file: F | None = None
         self.reader: Session | None = None
         self.refusal: _MakesError | None = None
 
@@ -55,23 +75,60 @@ class Slot:
             _refuse_appends(file.session, lambda: ReadOnly(message))
             file.close(keep_lock=keep_lock)
 
-    @contextlib.contextmanager
-    def dropping(self) -> Iterator[None]:
+    def dropping(self) -> _Dropping[F]:
         """Drop the session when a write in the block fails: memory and disk may differ."""
+        return _Dropping(self)
+
+    def _drop(self, error: BaseException) -> None:
+        file, self.file = self.file, None
+        if file is not None:
+            again = _again(error, file.session.id)
+            if isinstance(error, (ConcurrentWriter, SessionLocked)):
+                self.refusal = again
+            _refuse_appends(file.session, again)
+            file.drop()
+
+
+# These blocks are classes, because generators would take longer than what an append does.
+
+
+class _Dropping(Generic[F]):
+    __slots__ = ("_slot",)
+
+    def __init__(self, slot: Slot[F]) -> None:
+        self._slot = slot
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if error is not None:
+            self._slot._drop(error)
+
+
+class _Use(Generic[F]):
+    __slots__ = ("_check", "_session_id", "_slot", "_slots")
+
+    def __init__(self, slots: Slots[F], session_id: str, check: Callable[[], None]) -> None:
+        self._slots = slots
+        self._session_id = session_id
+        self._check = check
+
+    def __enter__(self) -> Slot[F]:
+        self._check()
+        self._slot = self._slots._taken(self._session_id)
         try:
-            yield
-        except BaseException as error:
-            file, self.file = self.file, None
-            if file is not None:
-                again = _again(error, file.session.id)
-                if isinstance(error, ConcurrentWriter):
-                    self.refusal = again
-                _refuse_appends(file.session, again)
-                file.drop()
+            self._check()
+        except BaseException:
+            self._slots._given_back(self._session_id, self._slot)
             raise
+        return self._slot
+
+    def __exit__(self, *_: object) -> None:
+        self._slots._given_back(self._session_id, self._slot)
 
 
-class Slots:
+class Slots(Generic[F]):
     """The slots of a store, by session id; a forked child starts without any."""
 
     def __init__(self) -> None:
@@ -80,24 +137,39 @@ class Slots:
     def _start(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._slots: dict[str, Slot] = {}
+        self._slots: dict[str, Slot[F]] = {}
 
-    @contextlib.contextmanager
-    def use(self, session_id: str) -> Iterator[Slot]:
-        """Give the slot of a session to this thread for the time of the block."""
+    def use(self, session_id: str, check: Callable[[], None] = lambda: None) -> _Use[F]:
+        """Give the slot of a session to this thread for the time of the block.
+
+        ``check`` is asked before and after the slot was waited for, and may raise.
+        """
+        return _Use(self, session_id, check)
+
+    def _taken(self, session_id: str) -> Slot[F]:
         if os.getpid() != self._pid:
             self._forget_inherited()
         with self._lock:
-            slot = self._slots.setdefault(session_id, Slot())
+            slot = self._slots.get(session_id)
+            if slot is None:
+                slot = self._slots[session_id] = Slot()
             slot._users += 1
         try:
-            with slot._lock:
-                yield slot
-        finally:
-            with self._lock:
-                slot._users -= 1
-                if slot._is_empty:
-                    self._slots.pop(session_id, None)
+            slot._lock.acquire()
+        except BaseException:
+            self._left(session_id, slot)
+            raise
+        return slot
+
+    def _given_back(self, session_id: str, slot: Slot[F]) -> None:
+        slot._lock.release()
+        self._left(session_id, slot)
+
+    def _left(self, session_id: str, slot: Slot[F]) -> None:
+        with self._lock:
+            slot._users -= 1
+            if slot._is_empty:
+                self._slots.pop(session_id, None)
 
     def ids(self) -> tuple[str, ...]:
         """Return the ids that have a slot now."""
@@ -125,5 +197,15 @@ def _again(error: BaseException, session_id: str) -> Callable[[], Exception]:
     reason = str(error)
     if isinstance(error, ConcurrentWriter):
         return lambda: ConcurrentWriter(reason, session_id=session_id)
+    if isinstance(error, SessionLocked):
+        return functools.partial(
+            SessionLocked,
+            reason,
+            session_id=session_id,
+            pid=error.pid,
+            host=error.host,
+            since=error.since,
+            path=error.path,
+        )
     message = f"session {session_id} was dropped when a write failed ({reason}); open it again"
     return lambda: StoreFailed(message, session_id=session_id)

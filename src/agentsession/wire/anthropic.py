@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from agentsession.wire.turns import (
 )
 
 _CACHED = {"type": "ephemeral"}
+_NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def anthropic_messages(
@@ -89,8 +91,12 @@ def _assistant(turn: Turn, profile: Profile) -> Iterator[dict[str, Any]]:
             yield from _thinking(part)
         elif isinstance(part, Call):
             item = part.piece.item
-            called = {"id": item.call_id, "name": item.name, "input": _input(item.arguments)}
-            yield {"type": "tool_use", **called}
+            yield {
+                "type": "tool_use",
+                "id": _call_id(item.call_id),
+                "name": item.name,
+                "input": _input(item.arguments),
+            }
 
 
 def _thinking(part: Reasoning) -> Iterator[dict[str, Any]]:
@@ -101,6 +107,11 @@ def _thinking(part: Reasoning) -> Iterator[dict[str, Any]]:
         yield {"type": "redacted_thinking", "data": secret}
     else:
         yield {"type": "thinking", "thinking": part.text, "signature": secret}
+
+
+def _call_id(call_id: str) -> str:
+    # The wire refuses ids with any other character; other providers give such ids.
+    return _NOT_IN_IDS.sub("_", call_id)
 
 
 def _input(arguments: str) -> Any:
@@ -115,8 +126,10 @@ def _result(result: Result) -> dict[str, Any]:
     content: Any = item.output
     if isinstance(content, list):
         content = [
-            {"type": "text", "text": part["text"]} if is_text(part) else media.anthropic_part(part)
+            {"type": "text", "text": part["text"]}
+            if is_text(part)
+            else media.anthropic_part(part, titled=False)
             for part in result.parts
         ]
-    block = {"type": "tool_result", "tool_use_id": item.call_id, "content": content}
+    block = {"type": "tool_result", "tool_use_id": _call_id(item.call_id), "content": content}
     return {**block, "is_error": True} if result.piece.origin.error else block

@@ -41,27 +41,27 @@ def chat_part(part: dict[str, Any]) -> dict[str, Any]:
     if media.mime in {"audio/wav", "audio/mp3", "audio/mpeg"}:
         kind = "wav" if media.mime == "audio/wav" else "mp3"
         return {"type": "input_audio", "input_audio": {"data": media.data, "format": kind}}
-    file = {"filename": media.name or "part.pdf", "file_data": media.url}
+    file = {"filename": media.name or "document.pdf", "file_data": media.url}
     return {"type": "file", "file": file}
 
 
-def anthropic_part(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a media part as Anthropic Messages spells it."""
+def anthropic_part(part: dict[str, Any], *, titled: bool = True) -> dict[str, Any]:
+    """Return a media part as Anthropic Messages spells it, a document with its name."""
     media = media_of(part)
     source: dict[str, Any] = {"type": "url", "url": media.url}
     if media.data:
         source = {"type": "base64", "media_type": media.mime, "data": media.data}
     if media.mime.startswith("image/"):
         return {"type": "image", "source": source}
-    named = {"title": media.name} if media.name else {}
+    named = {"title": media.name} if media.name and titled else {}
     return {"type": "document", "source": source, **named}
 
 
-def responses_part(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a media part as the Responses API spells it."""
+def responses_part(part: dict[str, Any], unnamed: str = "part-0.pdf") -> dict[str, Any]:
+    """Return a media part as the Responses API spells it; a file needs a name there."""
     media = media_of(part)
     if media.mime.startswith("image/"):
         return {"type": "input_image", "image_url": media.url}
     if not media.data:
         return {"type": "input_file", "file_url": media.url}
-    return {"type": "input_file", "filename": media.name or "part.pdf", "file_data": media.url}
+    return {"type": "input_file", "filename": media.name or unnamed, "file_data": media.url}

@@ -65,6 +65,10 @@ class Accounts:
         """What was found, one finding for each code."""
         return merged(self._findings)
 
+    def is_open(self, number: int) -> bool:
+        """Return whether nothing was said of a record yet."""
+        return self._lines[number].outcome is None
+
     @property
     def unsettled(self) -> list[int]:
         """The records nothing was said of yet."""

@@ -22,9 +22,6 @@ CODES: Final = MappingProxyType(
         "invalid-call-arguments-lost": (
             "a call OpenCode could not parse is stored as tool invalid without its arguments"
         ),
-        "reverted-messages-deleted": (
-            "a reverted turn was deleted from the store; requests that saw it cannot be rebuilt"
-        ),
         # What the picture does.
         "history-folded": "what was sent is not the path: a compaction says what was",
         "output-pruned": "a tool output was pruned; later requests held a placeholder",
@@ -60,8 +57,16 @@ CODES: Final = MappingProxyType(
         "unknown-part": "the part has a type OpenCode never wrote; it is kept as it is",
         "unknown-row": "the row has a type OpenCode never wrote; it is kept as it is",
         "value-too-deep": "a value nested too deeply to be kept beside the item was left out",
+        "turns-only-in-other-copy": (
+            "turns that were deleted from the copy taken stand in another one: they are a branch"
+        ),
         "other-copy": "another copy of the session holds more of what its model saw",
+        "file-diffs-left-out": (
+            "file diffs that OpenCode computed after a turn are left out; its snapshots are named"
+        ),
         "switch-marker": "the row only marks a switch that the messages themselves record",
         "stray": "the record belongs to no session",
+        "unreadable-place": "a place of the source cannot be read",
+        "foreign-place": "a place among the source's records holds none",
     }
 )

@@ -6,18 +6,16 @@ equal ids and a rewritten past branches by itself. Spec: decision D5.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from agentsession import text
-from agentsession.canonical import canonical_json
 from agentsession.entries import CompactionEntry, ConfigEntry, Entry, ItemEntry
 from agentsession.errors import AgentSessionError
 from agentsession.header import Header
 from agentsession.importers.fold import fold
+from agentsession.importers.identity import entry_id
 from agentsession.importers.opencode.convert.clock import iso
 from agentsession.importers.opencode.convert.units import Unit
 from agentsession.importers.opencode.members import Members
@@ -26,8 +24,6 @@ from agentsession.session import Session
 from agentsession.settings import Settings
 
 NAMESPACE = "opencode"
-_ENVELOPE = ("type", "id", "parent", "ts")
-_ID_LENGTH = 16
 
 Key = tuple[str, str]
 
@@ -65,16 +61,15 @@ class Draft:
 
     def add(self, entry: Entry, native_id: str, role: str, millis: int) -> str:
         """Append an entry below the tip, which moves to it; return its id."""
-        content = _content(entry)
-        entry_id = _entry_id(self.tip, native_id, role, content)
-        while entry_id in self.session:
+        new = entry_id(self.tip, native_id, role, entry)
+        while new in self.session:
             role += "+"
-            entry_id = _entry_id(self.tip, native_id, role, content)
-        if self.tip is None:
-            self.session.reset_leaf()
-        self.session.append(entry.moved(parent=self.tip, id=entry_id, ts=iso(millis)))
-        self.tip = entry_id
-        return entry_id
+            new = entry_id(self.tip, native_id, role, entry)
+        # Nothing written here can break a rule of appending, and asking for each entry
+        # whether its call was rejected would walk the path once for every call.
+        self.session.commit(entry.sealed(new, self.tip, iso(millis)))
+        self.tip = new
+        return new
 
     def put(
         self,
@@ -101,11 +96,11 @@ class Draft:
             queued_from=queued_from,
             unknown=unknown,
         )
-        entry_id = self.add(entry, unit.key[0], f"{role}{unit.key[1]}", millis)
+        new = self.add(entry, unit.key[0], f"{role}{unit.key[1]}", millis)
         self.keys.append(unit.key)
-        self._homes.append(entry_id)
-        self.home[unit.key[0]] = entry_id
-        return entry_id
+        self._homes.append(new)
+        self.home[unit.key[0]] = new
+        return new
 
     def configure(self, entry: ConfigEntry, native_id: str, millis: int) -> str:
         """Append a config entry; the settings at the tip follow it."""
@@ -161,10 +156,10 @@ class Draft:
             unknown=unknown,
         )
         kept = self._homes[len(self._homes) - folding.kept :]
-        entry_id = self.add(entry, native_id, "compaction", millis)
+        new = self.add(entry, native_id, "compaction", millis)
         self.keys = keys
         self._homes = [""] * folding.changed + kept
-        return entry_id
+        return new
 
     def _anchor(self, native_id: str, millis: int) -> str:
         """Return an entry at the tip that adds no item; one is made where there is none."""
@@ -173,6 +168,18 @@ class Draft:
         if self.tip is not None and isinstance(self.session[self.tip], CompactionEntry):
             return self.tip
         return self.note({"kept": "nothing"}, native_id, "anchor", millis)
+
+    def segment(self, start: str) -> list[Entry]:
+        """Return the entries from one on the path to the tip."""
+        found: list[Entry] = []
+        at = self.tip
+        while at is not None:
+            entry = self.session[at]
+            found.append(entry)
+            if at == start:
+                break
+            at = entry.parent
+        return found[::-1]
 
     def restart(self) -> None:
         """Begin a new root: nothing that came before is in the context."""
@@ -202,18 +209,3 @@ class Draft:
         except (AgentSessionError, RecursionError):
             self.lost += 1
             return b"{}"
-
-
-def _content(entry: Entry) -> bytes:
-    members = text.split_members(entry.line)
-    for name in _ENVELOPE:
-        members.pop(name, None)
-    try:
-        return canonical_json({name: text.parse(value) for name, value in members.items()})
-    except AgentSessionError:
-        return b"\n".join(members.values())
-
-
-def _entry_id(parent: str | None, native_id: str, role: str, content: bytes) -> str:
-    place = text.encode([parent or "", native_id, role])
-    return hashlib.sha256(place + b"\n" + content).hexdigest()[:_ID_LENGTH]

@@ -6,7 +6,7 @@ Spec: opencode 6.1.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agentsession.importers.opencode import names
@@ -51,13 +51,22 @@ class History:
             for place, record in enumerate(records)
             if record.info is not None and record.info.is_summary
         ]
+        self._deleted: set[int] = set()
         self._lowered: dict[int, Lowered] = {}
         self._rules: Rules | None = None
-        self._state: tuple[Boundary | None, int] | None = None
+        self._state: tuple[Boundary | None, int, int] | None = None
         self._upto = 0
         self._sent: list[Unit] = []
         self._pruned: list[int] = []
         self.renewed = 0
+
+    def delete(self, places: Iterable[int]) -> None:
+        """Say that messages were deleted: no later request holds them."""
+        self._deleted.update(places)
+
+    def place_of(self, message_id: str) -> int | None:
+        """Return the place of a message, ``None`` when there is no such message."""
+        return self._places.get(message_id)
 
     def lowered(self, place: int, rules: Rules) -> Lowered:
         """Return a readable message as units, under the rules of a release."""
@@ -105,6 +114,8 @@ class History:
         for place in self._summaries:
             if place >= upto:
                 break
+            if place in self._deleted:
+                continue
             question = self.question_of(place, rules)
             if question is None or (best is not None and question < best.question):
                 continue
@@ -128,7 +139,7 @@ class History:
         for place in range(self._upto if rules == self._rules else 0, upto):
             if _is_turn(self.records[place]):
                 self.lowered(place, rules)
-        state = (boundary, bisect_right(self._pruned, at))
+        state = (boundary, bisect_right(self._pruned, at), len(self._deleted))
         if state != self._state or upto < self._upto:
             self._state = state
             self._sent = []
@@ -138,7 +149,7 @@ class History:
             order = list(range(self._upto, upto))
         self._upto = upto
         for place in order:
-            if _is_turn(self.records[place]):
+            if _is_turn(self.records[place]) and place not in self._deleted:
                 self._sent.extend(self.lowered(place, rules).sent(at, rules))
         return self._sent
 

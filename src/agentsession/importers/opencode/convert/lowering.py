@@ -171,7 +171,7 @@ def _lower_assistant(lowered: Lowered, rules: Rules) -> None:
                 lowered.steps.append([])
                 lowered.outputs.append([])
             fresh = True
-        unit = _assistant_unit(lowered, found, part, place, step, rules)
+        unit = _assistant_unit(lowered, part, place, rules)
         if unit is None:
             lowered.beside[place] = {"id": found.id, **without(part.value, _IDS)}
             continue
@@ -196,11 +196,9 @@ def _origin(info: Message, message: str, step: int, **more: Any) -> Origin:
     )
 
 
-def _assistant_unit(
-    lowered: Lowered, found: PartRecord, part: Part, place: int, step: int, rules: Rules
-) -> Unit | None:
-    info, message = lowered.info, lowered.record.id
-    name = found.id
+def _assistant_unit(lowered: Lowered, part: Part, place: int, rules: Rules) -> Unit | None:
+    info, message, step = lowered.info, lowered.record.id, len(lowered.steps) - 1
+    name = lowered.record.parts[place].id
     start = values.millis(values.member(part.time, "start"))
     if part.type in {names.PART_TEXT, names.PART_REASONING}:
         metadata, secret, place_of_secret = secret_of(part.metadata)
@@ -223,15 +221,14 @@ def _assistant_unit(
     call_id = part.call_id or name
     item = call_item(name, call_id, part.tool, stringify(called))
     rest = without(part.value, _IDS | {"type", "callID", "tool", "metadata", "state"})
-    _lower_state(lowered, part, name, place, step, rules)
+    _lower_state(lowered, part, place, rules)
     began = values.millis(state.time.start) if state and state.time else None
     return Unit((name, ""), item, origin, began, rest, place)
 
 
-def _lower_state(
-    lowered: Lowered, part: Part, name: str, place: int, step: int, rules: Rules
-) -> None:
+def _lower_state(lowered: Lowered, part: Part, place: int, rules: Rules) -> None:
     state, info, message = part.state, lowered.info, lowered.record.id
+    name, step = lowered.record.parts[place].id, len(lowered.steps) - 1
     call_id = part.call_id or name
     origin = _origin(info, message, step)
     failed = _origin(info, message, step, error=True)
@@ -240,9 +237,7 @@ def _lower_state(
     ended = values.millis(state.time.end) if state and state.time else None
     if state is None or status not in {names.TOOL_COMPLETED, names.TOOL_ERROR}:
         notice = output_item(name, call_id, NOTICE)
-        lowered.later[name] = Unit(
-            (name, NOTICED), notice, failed, None, {}, place, hidden=True
-        )
+        lowered.later[name] = Unit((name, NOTICED), notice, failed, None, {}, place, hidden=True)
         if rest:
             lowered.unsettled[place] = {"id": name, "state": rest}
         return

@@ -34,7 +34,10 @@ from agentsession.wire import Origin
 
 _MEDIA: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"})
 _DIRECTORY: Final = "application/x-directory"
-_SHELL: Final = "The following shell command was executed by the user:\n\nCommand:\n{}\n\nOutput:\n{}"
+_SHELL: Final = (
+    "The following shell command was executed by the user:\n\nCommand:\n{}\n\nOutput:\n{}"
+)
+_EARLY_SHELL: Final = "Shell command: {}\n\n{}"
 _MOVED: Final = "The working directory has been changed to {}."
 _CHECKPOINT: Final = (
     "<conversation-checkpoint>\nThe following is a summary and serialized record of earlier "
@@ -78,7 +81,7 @@ def lower_row(row: Row2, *, preview: bool) -> LoweredRow:
     if row.type == names.TYPE_ASSISTANT:
         _assistant(lowered, preview=preview)
         return lowered
-    content, left_out, role = _said(row.type, row.data)
+    content, left_out, role = _said(row.type, row.data, preview=preview)
     lowered.beside = without(row.data.value, left_out if content else frozenset())
     if content:
         hidden = row.type != names.TYPE_USER
@@ -89,7 +92,9 @@ def lower_row(row: Row2, *, preview: bool) -> LoweredRow:
     return lowered
 
 
-def _said(kind: str, data: Message2) -> tuple[list[dict[str, Any]], frozenset[str], str]:
+def _said(
+    kind: str, data: Message2, *, preview: bool
+) -> tuple[list[dict[str, Any]], frozenset[str], str]:
     """Return a row's content, the members of its data that stand in it, and its role."""
     if kind == names.TYPE_USER:
         return _user(data), frozenset({"text"}), "user"
@@ -99,6 +104,8 @@ def _said(kind: str, data: Message2) -> tuple[list[dict[str, Any]], frozenset[st
         return _one(data.text), frozenset({"text"}), "system"
     if kind == names.TYPE_SHELL and not values.metadata_bool(data.metadata, "background"):
         output = values.shell_output(data.output)
+        if preview:
+            return _one(_EARLY_SHELL.format(data.command, output)), frozenset(), "user"
         return _one(_SHELL.format(data.command, output)), frozenset(), "user"
     if kind == names.TYPE_LOCATION_SWITCHED:
         return _one(_MOVED.format(values.location_directory(data.location))), frozenset(), "user"
@@ -182,7 +189,7 @@ def _assistant(lowered: LoweredRow, *, preview: bool) -> None:
             rests.append({"place": place, "content": data.content[place]})
             continue
         more = {"error": failed, "unfinished": unfinished}
-        unit = _content(data, content, name, row.id, place, more)
+        unit = _content(lowered, content, place, more)
         if unit is None:
             rests.append({"place": place, "content": content.value})
         else:
@@ -215,13 +222,10 @@ def _origin(data: Message2, message: str, **more: Any) -> Origin:
 
 
 def _content(
-    data: Message2,
-    content: Content2,
-    name: str,
-    message: str,
-    place: int,
-    more: Mapping[str, Any],
+    lowered: LoweredRow, content: Content2, place: int, more: Mapping[str, Any]
 ) -> Unit | None:
+    data, message = lowered.data, lowered.row.id
+    name = f"{message}.{place}"
     state = provider_state(content)
     metadata, secret, where = secret_of(state if isinstance(state, dict) else {})
     began = values.millis(values.member(content.time, "created"))

@@ -99,7 +99,6 @@ def rows_profile(*, preview: bool, release: str = "") -> Profile:
         name=f"opencode {release}".strip(),
         foreign=Foreign.TEXT if preview else Foreign.BARE,
         media=Media.FITTING,
-        reasoning_member="" if preview else "reasoning_content",
         joint="\n",
         no_text=None,
         parts_joined=True,

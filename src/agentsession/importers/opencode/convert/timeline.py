@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Final
 
 from agentsession.importers.opencode import names
 from agentsession.importers.opencode.convert.accounts import Accounts
@@ -24,6 +25,7 @@ from agentsession.importers.opencode.convert.rules import (
 )
 from agentsession.importers.opencode.names import G1
 from agentsession.importers.opencode.records import MessageRecord, Session
+from agentsession.importers.opencode.v1 import Message, Part
 
 Releases = Sequence[tuple[int, Version]]
 """When a session was created, and by which release, in order of time."""
@@ -98,7 +100,10 @@ class Timeline:
         version = version_of(self._session.version)
         if version == UNKNOWN:
             self._accounts.find("release-unknown", self._session.id)
-            return LAST_TREE if self._session.generation == G1 else LAST_TABLES
+            if self._session.generation == G1:
+                return LAST_TREE
+            bounds = [bound for record in self._records for bound in [ceiling(record)] if bound]
+            return bounds[0] if bounds else LAST_TABLES
         return version
 
     @cached_property
@@ -109,12 +114,14 @@ class Timeline:
         inferred = False
         for place, record in enumerate(self._records):
             in_use = bisect_right(created, self._times[place])
-            candidates = [version, hint(record)]
+            candidates = [hint(record)]
             if in_use:
                 candidates.append(self._releases[in_use - 1][1])
             if self._since_tables is not None and place >= self._since_tables:
                 candidates.append((1, 2, 0))
-            version = max(candidates)
+            bound = ceiling(record)
+            likely = max(candidates)
+            version = max(version, likely if bound is None else min(likely, bound))
             inferred = inferred or version != first
             found.append(Rules(version))
         if inferred:
@@ -122,27 +129,48 @@ class Timeline:
         return found
 
 
+_EARLY: Final[Version] = (1, 3, 2)
+_LATE: Final[Version] = (1, 14, 0)
+
+
 def hint(record: MessageRecord) -> Version:
     """Return the oldest release that can have written a message. Spec: opencode 12."""
     info = record.info
     if info is None:
         return UNKNOWN
-    version = UNKNOWN
+    if is_late(info) or any(_is_late_part(part.part) for part in record.parts if part.part):
+        return _LATE
     if info.role == names.ROLE_ASSISTANT:
-        if info.agent or (info.tokens is not None and info.tokens.has("total")):
-            version = (1, 1, 0)
-    elif info.model is not None and info.model.variant:
-        version = (1, 14, 0)
-    for found in record.parts:
-        part = found.part
-        if part is None:
-            continue
-        late = part.type == names.PART_COMPACTION and part.tail_start_id != ""
-        if part.type == names.PART_TOOL and part.state is not None:
-            state = part.state
-            late = late or (state.status == names.TOOL_ERROR and state.has("raw"))
-        if late:
-            return (1, 14, 0)
-        if part.type == names.PART_COMPACTION:
-            version = max(version, (1, 0, 98))
-    return version
+        told = info.agent or (info.tokens is not None and info.tokens.has("total"))
+        return (1, 1, 0) if told else UNKNOWN
+    if info.model is not None and info.model.variant:
+        return _LATE
+    asked = any(part.part.type == names.PART_COMPACTION for part in record.parts if part.part)
+    return (1, 0, 98) if asked else UNKNOWN
+
+
+def ceiling(record: MessageRecord) -> Version | None:
+    """Return the newest release that can have written a message, ``None`` for any."""
+    info = record.info
+    if info is None or info.role != names.ROLE_ASSISTANT or not info.has("parentID"):
+        return None
+    return None if is_late(info) else _EARLY
+
+
+def is_late(info: Message) -> bool:
+    """Return whether a message's members stand in the order that 1.14 brought."""
+    order = list(info.value)
+    if info.role == names.ROLE_ASSISTANT and {"parentID", "time"} <= info.value.keys():
+        return order.index("parentID") < order.index("time")
+    if info.role == names.ROLE_USER and {"agent", "summary"} <= info.value.keys():
+        return order.index("agent") < order.index("summary")
+    return False
+
+
+def _is_late_part(part: Part) -> bool:
+    if part.type == names.PART_COMPACTION:
+        return part.tail_start_id != ""
+    state = part.state
+    if part.type == names.PART_TOOL and state is not None:
+        return state.status == names.TOOL_ERROR and state.has("raw")
+    return part.type == names.PART_STEP_START and next(iter(part.value)) == "snapshot"

@@ -6,6 +6,7 @@ Spec: opencode 5, 10; the mapping is docs/formats/opencode.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agentsession.entries import ConfigEntry, ResponseEntry
@@ -21,11 +22,13 @@ from agentsession.importers.opencode.convert.rows import (
     lower_row,
     provenance_of,
 )
+from agentsession.importers.opencode.convert.turns import Turns, ends_turn
 from agentsession.importers.opencode.convert.units import Unit
 from agentsession.importers.opencode.convert.usage import Sum, usage_of
 from agentsession.importers.opencode.records import Revert, Row2
 from agentsession.record_entries import DispatchEntry, EnvEntry, LinkEntry
 
+_OUTCOMES = {"failed": "error", "interrupted": "interrupted"}
 _SWITCHES = frozenset({names.TYPE_AGENT_SWITCHED, names.TYPE_MODEL_SWITCHED})
 
 
@@ -40,6 +43,7 @@ class V2Conversion:
         preview: the rows are of the preview engine in 1.17 to 1.19.
         native_from: the place of the first row that is not a copy of a V1 message.
         copies: how many rows at the beginning are copies from a fork's origin.
+        origin: the session they were copied from; empty for none, or when it is not known.
         revert: the staged revert, if any.
         release: the release that wrote the rows.
     """
@@ -54,15 +58,18 @@ class V2Conversion:
         preview: bool = False,
         native_from: int = 0,
         copies: int = 0,
+        origin: str = "",
         revert: Revert | None = None,
         release: str = "",
     ) -> None:
         self._draft = draft
+        rows = [row if row.id else replace(row, id=f"row.{at}") for at, row in enumerate(rows)]
         self._rows = rows
         self._start = start
         self._accounts = accounts
         self._native_from = native_from
         self._copies = copies
+        self._fork_origin = origin
         self._revert = revert
         self._release = release
         self._lowered = [
@@ -76,6 +83,8 @@ class V2Conversion:
         self._agreed = 0
         self._cwd = draft.session.header.cwd
         self._variant: dict[str, str] = {}
+        self._turns = Turns(draft)
+        self._has_idle = not preview
         self.reverted_at: str | None = None
         self.reverted = 0
         self.native, self.converted, self.copied = Sum(), Sum(), Sum()
@@ -104,7 +113,9 @@ class V2Conversion:
                 self._accounts.left_out(self._numbers[place], "other-copy")
             else:
                 self._watch_revert(place)
+                self._fork_at(place)
                 self._row(place, lowered)
+        self._fork_at(len(self._rows))
 
     def _watch_revert(self, place: int) -> None:
         if self._revert is None or self._draft.tip is None:
@@ -113,6 +124,13 @@ class V2Conversion:
             self.reverted += 1
         elif self._rows[place].id == self._revert.message_id:
             self.reverted_at, self.reverted = self._draft.tip, 1
+
+    def _fork_at(self, place: int) -> None:
+        """Write the link to a fork's origin, where what was copied ends."""
+        if self._fork_origin and place >= self._copies:
+            link = LinkEntry("fork_of", self._fork_origin)
+            self._draft.add(link, self._draft.session.id, "fork", self._start)
+            self._fork_origin = ""
 
     # The context.
 
@@ -210,6 +228,8 @@ class V2Conversion:
             self._switch(place, lowered)
         elif kind == names.TYPE_COMPACTION:
             self._compaction(place, lowered)
+        elif kind == names.TYPE_IDLE and self._turns.open:
+            self._idle(place, lowered)
         else:
             self._said(place, lowered)
 
@@ -229,6 +249,8 @@ class V2Conversion:
             if not known:
                 self._accounts.find("unknown-row", row.id)
             return
+        if row.type == names.TYPE_USER and place >= self._copies:
+            self._turns.begin(row.id, at)
         native = {"type": row.type, **lowered.beside}
         entry_id = self._draft.put(lowered.own[0], at, native=native)
         self._accounts.entry(self._numbers[place], entry_id)
@@ -237,6 +259,14 @@ class V2Conversion:
             if cwd:
                 self._cwd = cwd
                 self._draft.add(EnvEntry(cwd=cwd), row.id, "env", at)
+
+    def _idle(self, place: int, lowered: LoweredRow) -> None:
+        """Write the end of a turn."""
+        reason = _OUTCOMES.get(lowered.data.outcome, "")
+        entry_id = self._turns.end(
+            lowered.row.id, self._times[place], reason=reason, native=lowered.data.value
+        )
+        self._accounts.entry(self._numbers[place], entry_id)
 
     def _switch(self, place: int, lowered: LoweredRow) -> None:
         data = lowered.data
@@ -304,6 +334,8 @@ class V2Conversion:
         for unit in lowered.outputs:
             self._put(place, unit, "")
         self._accounts.entry(self._numbers[place], entry_id)
+        if not self._has_idle and ends_turn(data.finish, failed=data.error is not None):
+            self._turns.end(row.id, self._times[place])
 
     def _put(self, place: int, unit: Unit, response: str) -> str:
         at = unit.time if is_plausible(unit.time) else None
@@ -318,7 +350,7 @@ class V2Conversion:
             error = {"code": data.error.type, "message": data.error.message}
             if data.error.type in {"aborted", "tool.interrupted"}:
                 status, incomplete, error = "incomplete", {"reason": "aborted"}, None
-        native = {**without_model(lowered.beside), "release": self._release}
+        native = {**without_model(lowered.beside), "engine": "rows", "release": self._release}
         unknown: dict[str, Any] = {NAMESPACE: self._draft.kept(native)}
         if provider:
             unknown["provider"] = provider
@@ -335,9 +367,7 @@ class V2Conversion:
         at = done if done is not None and is_plausible(done) else self._times[place]
         return self._draft.add(entry, row.id, "response", at)
 
-    def _dispatch(
-        self, place: int, lowered: LoweredRow, calls: Sequence[tuple[Unit, str]]
-    ) -> None:
+    def _dispatch(self, place: int, lowered: LoweredRow, calls: Sequence[tuple[Unit, str]]) -> None:
         contents = lowered.data.contents()
         for unit, target in calls:
             content = contents[unit.part] if unit.part is not None else None
@@ -355,4 +385,4 @@ class V2Conversion:
 
 def without_model(beside: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row's data without what the response entry says itself."""
-    return {name: value for name, value in beside.items() if name not in {"model"}}
+    return {name: value for name, value in beside.items() if name != "model"}

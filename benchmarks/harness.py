@@ -1,0 +1,129 @@
+"""Timing by pairs: the baseline and ours take turns, and each pair gives one ratio.
+
+Machines are noisy; a pair sees the same noise, and the spread over the pairs is shown.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+Work = Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the report.
+
+    Attributes:
+        name: what was measured.
+        baseline: what it was measured against.
+        target: what the ratio is to reach, as text.
+        ratios: one number a pair.
+        reached: whether the median reaches the target; ``None`` when there is none.
+    """
+
+    name: str
+    baseline: str
+    target: str
+    ratios: tuple[float, ...]
+    reached: bool | None
+
+    def __str__(self) -> str:
+        low, middle, high = min(self.ratios), statistics.median(self.ratios), max(self.ratios)
+        verdict = {True: "ok", False: "NOT REACHED", None: ""}[self.reached]
+        return (
+            f"{self.name:<34} {low:>8.2f} {middle:>8.2f} {high:>8.2f}  {self.target:<10} "
+            f"{verdict:<12} {self.baseline}"
+        )
+
+
+HEADING = f"{'work':<34} {'min':>8} {'median':>8} {'max':>8}  {'target':<10} {'':<12} baseline"
+
+
+@dataclass(slots=True)
+class Report:
+    """The rows of a run, printed as they come."""
+
+    rows: list[Row] = field(default_factory=list)
+
+    def add(self, row: Row) -> None:
+        """Keep a row and print it."""
+        if not self.rows:
+            print(HEADING, flush=True)
+        self.rows.append(row)
+        print(row, flush=True)
+
+
+def seconds(work: Work) -> float:
+    """Return the seconds one call takes, garbage of earlier calls collected first."""
+    gc.collect()
+    start = time.perf_counter()
+    kept = work()
+    taken = time.perf_counter() - start
+    del kept
+    return taken
+
+
+def pairs(baseline: Work, ours: Work, rounds: int) -> list[tuple[float, float]]:
+    """Return the seconds of each, by turns, after one unmeasured turn."""
+    seconds(baseline)
+    seconds(ours)
+    found = []
+    for turn in range(rounds):
+        if turn % 2:
+            mine = seconds(ours)
+            theirs = seconds(baseline)
+        else:
+            theirs = seconds(baseline)
+            mine = seconds(ours)
+        found.append((theirs, mine))
+    return found
+
+
+def at_most(
+    name: str, baseline_name: str, limit: float, baseline: Work, ours: Work, rounds: int = 7
+) -> Row:
+    """Return the row of work that may take at most ``limit`` times its baseline."""
+    ratios = tuple(mine / theirs for theirs, mine in pairs(baseline, ours, rounds))
+    return Row(name, baseline_name, f"<= {limit:g}x", ratios, statistics.median(ratios) <= limit)
+
+
+def faster(
+    name: str, baseline_name: str, factor: float, baseline: Work, ours: Work, rounds: int = 7
+) -> Row:
+    """Return the row of work that is to be ``factor`` times faster than its baseline."""
+    ratios = tuple(theirs / mine for theirs, mine in pairs(baseline, ours, rounds))
+    return Row(name, baseline_name, f">= {factor:g}x", ratios, statistics.median(ratios) >= factor)
+
+
+def command(words: str | list[str]) -> Work:
+    """Return the work of running a command to its end with its output thrown away."""
+    argv = shlex.split(words) if isinstance(words, str) else words
+
+    def run() -> None:
+        subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+
+    return run
+
+
+def peak_bytes(code: str) -> int:
+    """Return the peak resident memory of a fresh Python that runs ``code``, in bytes."""
+    code += "\nimport resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    unit = 1 if sys.platform == "darwin" else 1024
+    return int(done.stdout.split()[-1]) * unit
+
+
+def machine() -> str:
+    """Return one line about the machine: it is part of every figure."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    python = sys.version.split()[0]
+    return f"Python {python}, {os.cpu_count()} cores, load {load:.1f} at the start"

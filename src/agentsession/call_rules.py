@@ -1,0 +1,222 @@
+"""What may be appended about a call, where the rules of later drafts hold.
+
+A reject and an answer are final, a call that has its output is done, and a ``call_id`` names
+one call of the whole session.
+
+Spec: later drafts 8 and 10.3.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from agentsession.calls import CALL_TYPE, Call, CallLog, call_part
+from agentsession.context import settings_at
+from agentsession.entries import ConfigEntry, Entry, ItemEntry
+from agentsession.errors import (
+    AnswerNotDispatched,
+    BadTarget,
+    CallAnswered,
+    CallCompleted,
+    CallIDRepeated,
+    CallRejected,
+    InvalidEntry,
+    RejectDispatched,
+)
+from agentsession.record_entries import DecisionEntry, DispatchEntry
+
+if TYPE_CHECKING:
+    from agentsession.rows import Rows
+    from agentsession.tree import Tree
+
+
+class CallIDs:
+    """The ids of the function calls of a session, collected when first asked for."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, str] | None = None
+
+    def owner(self, call_id: str, rows: Rows) -> str:
+        """Return the entry that holds the call with an id, or an empty string."""
+        if self._found is None:
+            self._found = {}
+            for row in rows.of_types(frozenset({ItemEntry.TYPE})):
+                self.take(rows[row])
+        return self._found.get(call_id, "")
+
+    def take(self, entry: Entry) -> None:
+        """Note the call in an entry that was added, if it holds one."""
+        if (
+            self._found is not None
+            and isinstance(entry, ItemEntry)
+            and call_part(entry.item) == CALL_TYPE
+        ):
+            self._found.setdefault(entry.item.call_id, entry.id)
+
+
+def dispatched(rows: Rows) -> frozenset[str]:
+    """Return the item entries that any dispatch names as its target."""
+    found = (rows[row] for row in rows.of_types(frozenset({DispatchEntry.TYPE})))
+    return frozenset(entry.target for entry in found if isinstance(entry, DispatchEntry))
+
+
+def repeated(rows: Rows) -> frozenset[str]:
+    """Return the call ids that name more than one call."""
+    entries = (rows[row] for row in rows.of_types(frozenset({ItemEntry.TYPE})))
+    ids = Counter(
+        entry.item.call_id
+        for entry in entries
+        if isinstance(entry, ItemEntry) and call_part(entry.item) == CALL_TYPE
+    )
+    return frozenset(call_id for call_id, count in ids.items() if count > 1)
+
+
+def check(tree: Tree, entry: Entry) -> None:
+    """Return when an entry that has its place may be appended.
+
+    Spec: later drafts 8 and 10.3.
+
+    Raises:
+        CallIDRepeated, BadTarget, CallRejected, CallAnswered, CallCompleted,
+        RejectDispatched, AnswerNotDispatched: for the rules about calls.
+        InvalidEntry: for parts kept by number that are not in force.
+    """
+    if isinstance(entry, ItemEntry):
+        _check_call_id(tree, entry)
+    elif isinstance(entry, DispatchEntry):
+        _check_dispatch(_call(tree, entry))
+    elif isinstance(entry, DecisionEntry):
+        _check_decision(tree, _call(tree, entry), entry)
+    elif isinstance(entry, ConfigEntry):
+        _check_kept(tree, entry)
+
+
+def _check_call_id(tree: Tree, entry: ItemEntry) -> None:
+    if call_part(entry.item) != CALL_TYPE:
+        return
+    call_id = entry.item.call_id
+    if not call_id:
+        raise CallIDRepeated("item entry: a function call needs a call_id of its own")
+    owner = tree.call_owner(call_id)
+    if owner:
+        raise CallIDRepeated(
+            f'item entry: call_id "{call_id}" already names the call in {owner}; mint another one, '
+            "and send that to the provider",
+            call_id=call_id,
+        )
+
+
+def _call(tree: Tree, entry: DispatchEntry | DecisionEntry) -> Call:
+    """The call on the path that an entry names, by its target and by its id."""
+    log = CallLog()
+    for earlier in tree.path(entry.parent) if entry.parent else ():
+        log.feed(earlier)
+    call = log.call_at(entry.target)
+    if call is None or call.id != entry.call_id:
+        other = f"holds call {call.id}" if call else "is no call on the path before it"
+        raise BadTarget(
+            f"{entry.type} entry: its target {entry.target} {other}, and call {entry.call_id} was "
+            "named",
+            type=entry.type,
+            call_id=entry.call_id,
+            entry_id=entry.target,
+        )
+    return call
+
+
+def settled_problem(call: Call, entry_type: str) -> InvalidEntry | None:
+    """Return the error for an entry about a call that a decision settled, if one did."""
+    if call.rejected:
+        return CallRejected(
+            f"call {call.id} was rejected, so a {entry_type} cannot follow",
+            type=entry_type,
+            call_id=call.id,
+        )
+    if call.answered:
+        return CallAnswered(
+            f"call {call.id} was answered, so a {entry_type} cannot follow",
+            type=entry_type,
+            call_id=call.id,
+        )
+    return None
+
+
+def dispatch_problem(call: Call) -> InvalidEntry | None:
+    """Return the error for a dispatch of a call as it stands, or ``None`` (later drafts 10.3)."""
+    settled = settled_problem(call, "dispatch")
+    if settled is None and not call.pending:
+        return CallCompleted(
+            f"call {call.id} has its output, so a dispatch cannot follow",
+            type="dispatch",
+            call_id=call.id,
+        )
+    return settled
+
+
+def decision_problem(call: Call, verdict: str, *, may_have_run: bool) -> InvalidEntry | None:
+    """Return the error for a decision about a call as it stands, or ``None``.
+
+    Args:
+        call: the call.
+        verdict: what is decided.
+        may_have_run: whether the call was dispatched somewhere in the session, or nothing
+            promises that dispatches are recorded.
+
+    Spec: later drafts 10.3.
+    """
+    settled = settled_problem(call, "decision")
+    if settled is not None:
+        return settled
+    if verdict in ("reject", "answer") and not call.pending:
+        return CallCompleted(
+            f"call {call.id} has its output, so a decision cannot {verdict} it",
+            type="decision",
+            call_id=call.id,
+        )
+    if verdict == "reject" and call.dispatch is not None:
+        return RejectDispatched(
+            f"call {call.id} was handed to its tool by {call.dispatch.id}, so it cannot be "
+            "rejected",
+            call_id=call.id,
+        )
+    if verdict == "answer" and call.dispatch is None and not may_have_run:
+        return AnswerNotDispatched(
+            f"call {call.id} was never dispatched, so nothing can answer for its tool; reject it",
+            call_id=call.id,
+        )
+    return None
+
+
+def _check_dispatch(call: Call) -> None:
+    problem = dispatch_problem(call)
+    if problem is not None:
+        raise problem
+
+
+def _check_decision(tree: Tree, call: Call, entry: DecisionEntry) -> None:
+    may_have_run = entry.verdict != "answer" or _may_have_run(tree, call)
+    problem = decision_problem(call, entry.verdict, may_have_run=may_have_run)
+    if problem is not None:
+        raise problem
+
+
+def _may_have_run(tree: Tree, call: Call) -> bool:
+    promised = tree.header.has_record("dispatch") and not tree.is_inherited(call.entry.id)
+    return not promised or call.entry.id in tree.dispatched()
+
+
+def _check_kept(tree: Tree, entry: ConfigEntry) -> None:
+    """Refuse a ``keep`` that runs past the parts in force or takes one that is named."""
+    kept = [part for part in entry.instructions_parts if not part.id]
+    if not kept or not entry.parent:
+        if kept and not entry.replace:
+            raise InvalidEntry("config entry: there are no parts in force to keep", type="config")
+        return
+    settings = settings_at(tree.path(entry.parent)).apply(entry)
+    if any(not part.id for part in settings.instructions_parts) and entry.instructions is None:
+        raise InvalidEntry(
+            "config entry: keep takes more parts than are in force, or one that is named beside it",
+            type="config",
+            member="instructions_parts",
+        )

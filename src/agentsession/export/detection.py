@@ -1,0 +1,131 @@
+"""Finding what looks like a credential, fast enough to look at everything.
+
+Spec: export 11.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from agentsession.export.errors import BadPattern
+from agentsession.export.names import REPLACEMENT
+from agentsession.export.patterns import ANCHORS, Pattern
+
+_SHORTEST: Final = 8
+_DATA_TEXT: Final = re.compile(
+    r"data:(?:text/|application/(?:json|xml|x-))[^,;]*(?:;[^,;]*)*;base64,", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """Something that looks like a credential. The value itself is not kept.
+
+    Attributes:
+        kind: what it looks like.
+        start, end: where it stands in the text.
+    """
+
+    kind: str
+    start: int
+    end: int
+
+
+class Detector:
+    """Takes what looks like a credential out of texts; made by `detect_secrets`.
+
+    Args:
+        patterns: further kinds by name, as regular expressions.
+
+    Attributes:
+        found: how many were taken out so far, by kind.
+    """
+
+    def __init__(self, patterns: Mapping[str, str] | None = None) -> None:
+        self._own = [_own_pattern(name, text) for name, text in (patterns or {}).items()]
+        self._given = dict(patterns or {})
+        self.found: dict[str, int] = {}
+
+    def __reduce__(self) -> tuple[type[Detector], tuple[dict[str, str]]]:
+        # Other processes compile their own.
+        return Detector, (self._given,)
+
+    def __call__(self, text: str) -> str:
+        """Return the text without what looks like a credential."""
+        detected = self.detect(text)
+        if not detected:
+            return text
+        pieces = []
+        done = 0
+        for one in detected:
+            self.found[one.kind] = self.found.get(one.kind, 0) + 1
+            pieces += [text[done : one.start], REPLACEMENT]
+            done = one.end
+        return "".join([*pieces, text[done:]])
+
+    def may_hold(self, text: str) -> bool:
+        """Return whether a text can hold a credential; ``False`` is certain.
+
+        With patterns of the user's own the answer is always ``True``.
+        """
+        return bool(self._own) or any(next(anchor.hits(text), None) for anchor in ANCHORS)
+
+    def detect(self, text: str) -> tuple[Detected, ...]:
+        """Return what looks like a credential in a text, in order and without overlaps."""
+        if len(text) < _SHORTEST:
+            return ()
+        found = list(self._anchored_in(text))
+        for pattern in self._own:
+            found += [
+                Detected(pattern.kind, *pattern.span(match))
+                for match in pattern.expression.finditer(text)
+            ]
+        if text[:5].lower() == "data:":
+            found += self._in_data(text)
+        return _apart(found)
+
+    def _anchored_in(self, text: str) -> Iterator[Detected]:
+        for anchor in ANCHORS:
+            for hit in anchor.hits(text):
+                for pattern in anchor.patterns:
+                    span = pattern.at(text, hit.start())
+                    if span is not None:
+                        yield Detected(pattern.kind, *span)
+                        break
+
+    def _in_data(self, text: str) -> list[Detected]:
+        """A data URL of text is taken out whole when what it holds is to be taken out."""
+        head = _DATA_TEXT.match(text)
+        if head is None:
+            return []
+        try:
+            inner = base64.b64decode(text[head.end() :] + "==").decode("utf-8", "replace")
+        except ValueError:
+            return []
+        return [Detected(one.kind, 0, len(text)) for one in self.detect(inner)[:1]]
+
+
+def _apart(found: list[Detected]) -> tuple[Detected, ...]:
+    kept: list[Detected] = []
+    for one in sorted(found, key=lambda one: (one.start, -one.end)):
+        if not kept or one.start >= kept[-1].end:
+            kept.append(one)
+    return tuple(kept)
+
+
+def _own_pattern(name: str, text: str) -> Pattern:
+    if not name:
+        raise BadPattern("a pattern needs a name: write NAME=REGEX")
+    try:
+        expression = re.compile(text)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise BadPattern(f"pattern {name} is no regular expression: {error}", name=name) from error
+    if expression.match("") is not None:
+        raise BadPattern(
+            f"pattern {name} matches the empty text; ask for at least one character", name=name
+        )
+    return Pattern(name, expression)

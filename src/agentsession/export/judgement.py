@@ -1,0 +1,108 @@
+"""Whether something that has the shape of a credential is one.
+
+Spec: export 11.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from itertools import pairwise
+from typing import Final
+
+_PLACEHOLDER: Final = re.compile(
+    r"^[$%<{*]|\$[{(A-Z]|%[({sd]|\{\{|\.\.\.|…|xxx|\*\*\*|change.?me|example|placeholder|redacted|dummy|insert|replace"
+    r"|your[_\-. ]|my[_\-]|<|>|\bnull\b|\bnone\b|\bundefined\b|\btrue\b|\bfalse\b|\btodo\b"
+    r"|process\.env|os\.environ|getenv|import\.meta|secrets?\.|config\.|settings\.|self\.|this\.",
+    re.IGNORECASE,
+)
+_PREFIXED: Final = re.compile(
+    r"(?:^|[_.\-\s])(?:api|access|secret|private|auth|account|encryption|signing|service|client"
+    r"|master|storage|shared|admin|app|bot|bearer|refresh|session|security|webhook|deploy"
+    r"|personal|id|csrf|aws|azure|gcp|openai|anthropic|github|gitlab|slack|stripe|npm|hf|token)"
+    r"[_.\-\s]?(?:access[_.\-]?|api[_.\-]?|secret[_.\-]?|account[_.\-]?)*(?:key|token)$"
+)
+_HARMLESS: Final = re.compile(
+    r"(?:page|next|prev|previous|continuation|cursor|pagination|sync|resume|primary|foreign|public"
+    r"|cache|sort|partition|row|idempotency|pad|eos|bos|mask|sep|cls|unk|max|min|num|total)"
+    r"[_.\-]?(?:page[_.\-]?)?(?:key|token)$|(?:key|token)s$"
+)
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORDS: Final = re.compile(r"[A-Za-z]+(?:[._\-/][A-Za-z]+)*")
+_CODE: Final = re.compile(r"[A-Za-z_$]+\d?(?:(?:\.|::|->)[A-Za-z_$]+\d?)+|/[\w./-]*|\./.*")
+
+
+def is_random(value: str) -> bool:
+    """Return whether a token looks made by a machine: letters mixed with digits throughout."""
+    if len(value) < 16 or _PLACEHOLDER.search(value):
+        return False
+    digits = sum(char.isdigit() for char in value)
+    letters = sum(char.isalpha() for char in value)
+    if not digits or not letters:
+        return False
+    return len(set(value)) >= 8 and _longest_word(value) < 16 and _changes(value) >= 4
+
+
+def _longest_word(value: str) -> int:
+    return max((len(run) for run in re.findall(r"[a-z]+", value)), default=0)
+
+
+def _changes(value: str) -> int:
+    """How often the class of character changes: letter, capital, digit, other."""
+    classes = [
+        0 if char.islower() else 1 if char.isupper() else 2 if char.isdigit() else 3
+        for char in value
+    ]
+    return sum(one != other for one, other in pairwise(classes))
+
+
+def is_password(match: re.Match[str]) -> bool:
+    """Return whether what follows ``password =``, or stands in a URL, is a password."""
+    value = match["secret"]
+    if _PLACEHOLDER.search(value) or len(set(value)) < 4:
+        return False
+    groups = match.re.groupindex
+    if "quote" not in groups:
+        return value.lower() not in {"password", "pass", "pwd", "secret", "user", "token"}
+    if _CODE.fullmatch(value):
+        return False
+    if _WORDS.fullmatch(value):
+        return False
+    if match["quote"]:
+        return not value.isdigit()
+    return any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
+
+
+def is_credential_value(match: re.Match[str]) -> bool:
+    """Return whether what follows ``api_key =`` and the like is a credential."""
+    name = _CAMEL.sub("_", match["name"]).lower().strip("._-")
+    if not name.endswith("secret") and not _is_credential_name(name):
+        return False
+    value = match["secret"]
+    if _CODE.fullmatch(value) or _PLACEHOLDER.search(value):
+        return False
+    least = 8 if name.endswith("secret") else 16
+    return len(value) >= least and _is_mixed(value)
+
+
+def _is_credential_name(name: str) -> bool:
+    if _HARMLESS.search(name):
+        return False
+    return name in {"token", "apikey"} or bool(_PREFIXED.search(name))
+
+
+def _is_mixed(value: str) -> bool:
+    digits = sum(char.isdigit() for char in value)
+    letters = sum(char.isalpha() for char in value)
+    return digits >= 1 and letters >= 1 and len(set(value)) >= 6 and _changes(value) >= 3
+
+
+def is_userinfo(match: re.Match[str]) -> bool:
+    """Return whether basic credentials are base64 of ``user:password``."""
+    value = match["secret"]
+    try:
+        decoded = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except ValueError:
+        return False
+    user, colon, password = decoded.partition(b":")
+    return bool(colon and password) and (user + password).isascii() and decoded.isascii()

@@ -1,0 +1,408 @@
+"""Exports of whole sessions and stores: every leaf, every target, one process or several.
+
+Spec: decisions E4, E7 and E8.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Final, Literal
+
+from agentsession import text
+from agentsession.errors import AgentSessionError
+from agentsession.export.atomic import make_directory, write_whole
+from agentsession.export.names import safe
+from agentsession.export.options import Options
+from agentsession.export.outline import Outline
+from agentsession.export.report import ReportBuilder
+from agentsession.export.source import source_of
+from agentsession.export.tabular import Rows, write_parquet
+from agentsession.export.trajectory import Forest, Trajectory, trajectories
+from agentsession.export.write import DirectoryWriter, write_source
+from agentsession.findings import Report
+from agentsession.session import Session
+
+Load = Callable[[str], Session]
+"""Opens a session by its id. For several processes it must be possible to pickle it."""
+
+Tick = Callable[[int], None]
+Leaves = Literal["all", "current", "auto"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Targets:
+    """Where documents go; any of them, together.
+
+    Attributes:
+        directory: one file for each document, media beside them.
+        jsonl: one document a line, media inline.
+        flat: one step a line, with fixed columns.
+        parquet: the same rows as a Parquet file.
+    """
+
+    directory: Path | None = None
+    jsonl: Path | None = None
+    flat: Path | None = None
+    parquet: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an export is.
+
+    Attributes:
+        session_id: the session at hand.
+        sessions_done, sessions: sessions that are finished, and all.
+        steps_done: steps of the document at hand that are written.
+    """
+
+    session_id: str
+    sessions_done: int
+    sessions: int
+    steps_done: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What to do with each session.
+
+    Attributes:
+        targets: where documents go.
+        options: how they are made.
+        leaves: ``all`` leaves of a session, its ``current`` one, or ``auto``: the current one
+            of imported sessions, whose other leaves are what an agent threw away, and all
+            leaves of others.
+        embed: whether linked sessions that can be loaded are embedded.
+    """
+
+    targets: Targets
+    options: Options = field(default_factory=Options)
+    leaves: Leaves = "auto"
+    embed: bool = False
+
+
+_EVERY: Final = 64
+"""Steps between two calls of a progress function."""
+
+
+class _Sinks:
+    """The open targets of one process."""
+
+    def __init__(self, targets: Targets, stack: ExitStack, report: ReportBuilder) -> None:
+        self._report = report
+        self.directory: DirectoryWriter | None = None
+        if targets.directory is not None:
+            self.directory = DirectoryWriter(targets.directory, report)
+        self._targets = targets
+        self._jsonl = _opened(targets.jsonl, stack)
+        self._flat = _opened(targets.flat, stack)
+
+    def keep_apart(self, apart: bool) -> None:
+        """Say whether the files of the session at hand get names of their own."""
+        if self.directory is not None:
+            self.directory.names.apart = apart
+
+    def write(self, outline: Outline, progress: Tick | None) -> None:
+        """Write a document to all targets."""
+        if self.directory is not None:
+            self.directory.write(outline, progress)
+        for file, put in ((self._jsonl, self._line), (self._flat, self._rows)):
+            if file is None:
+                continue
+            start = file.tell()
+            try:
+                put(file, outline, progress)
+            except BaseException:
+                file.seek(start)
+                file.truncate()
+                raise
+
+    def _line(self, file: BinaryIO, outline: Outline, progress: Tick | None) -> None:
+        source = source_of(outline, self._report.noticed(outline))
+        write_source(file, source, indent=0, progress=progress)
+
+    def _rows(self, file: BinaryIO, outline: Outline, progress: Tick | None) -> None:
+        source = source_of(outline, self._report.noticed(outline))
+        rows = Rows(source.head())
+        for number, step in enumerate(source.steps(), 1):
+            file.write(text.encode(rows.row(step)) + b"\n")
+            if progress is not None:
+                progress(number)
+
+
+def _opened(target: Path | None, stack: ExitStack) -> BinaryIO | None:
+    if target is None:
+        return None
+    make_directory(target.parent)
+    return stack.enter_context(write_whole(target))
+
+
+def export_session(
+    session: Session,
+    work: Work,
+    *,
+    progress: Callable[[Progress], None] | None = None,
+    load: Load | None = None,
+) -> Report:
+    """Export one session and return the report.
+
+    Args:
+        session: the session.
+        work: targets and options.
+        progress: told every now and then.
+        load: opens linked sessions, for ``work.embed``.
+
+    Raises:
+        StoreFailed: when the storage refuses a file.
+        CannotExport: when a target needs what is not installed.
+    """
+    return export_sessions(
+        lambda session_id: (
+            session if session_id == session.id or load is None else load(session_id)
+        ),
+        [session.id],
+        work,
+        progress=progress,
+    )
+
+
+def export_sessions(
+    load: Load,
+    session_ids: Sequence[str],
+    work: Work,
+    *,
+    jobs: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+) -> Report:
+    """Export sessions and return the report of all.
+
+    A session that cannot be opened, and a document that is not valid, are left out with a
+    finding; the rest goes on.
+
+    Args:
+        load: opens a session by id.
+        session_ids: the sessions, in the order they are to stand in.
+        work: targets and options.
+        jobs: processes; above 1 ``load`` and ``work`` must be possible to pickle.
+        progress: told every now and then.
+
+    Spec: decisions E4, E7 and E8.
+
+    Raises:
+        StoreFailed: when the storage refuses a file.
+        CannotExport: when a target needs what is not installed.
+    """
+    report = ReportBuilder()
+    with ExitStack() as stack:
+        targets, flat = work.targets, work.targets.flat
+        if targets.parquet is not None and flat is None:
+            make_directory(targets.parquet.parent)
+            room = stack.enter_context(_Room(targets.parquet.parent))
+            flat = room / "rows.jsonl"
+        plain = replace(work, targets=replace(targets, flat=flat, parquet=None))
+        told = progress or _nothing
+        if jobs > 1 and len(session_ids) > 1:
+            finished = _in_processes(load, session_ids, plain, report, jobs)
+            for done, session_id in enumerate(finished, 1):
+                told(Progress(session_id, done, len(session_ids)))
+        else:
+            _here(load, session_ids, plain, report, told)
+        if targets.parquet is not None and flat is not None:
+            write_parquet(targets.parquet, flat)
+    return report.report()
+
+
+def _nothing(progress: Progress) -> None:
+    del progress
+
+
+class _Room:
+    """A temporary directory beside the targets, so that finished parts are on the same disk."""
+
+    def __init__(self, beside: Path) -> None:
+        self._beside = beside
+
+    def __enter__(self) -> Path:
+        self._path = Path(tempfile.mkdtemp(prefix=".export-", dir=self._beside))
+        return self._path
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._path, ignore_errors=True)
+
+
+class _Run:
+    """The export of one session after another, in one process."""
+
+    def __init__(self, load: Load, work: Work, report: ReportBuilder, sinks: _Sinks) -> None:
+        self._load = load
+        self._report = report
+        self._sinks = sinks
+        self._leaves = work.leaves
+        self._options = work.options
+        if work.embed:
+            resolver = work.options.subsessions or load
+            self._options = replace(work.options, subsessions=resolver, note_embedded=True)
+
+    def session(self, session_id: str, tick: Tick | None, *, apart: bool) -> None:
+        """Export one session; what cannot be exported becomes a finding."""
+        self._sinks.keep_apart(apart)
+        try:
+            session = self._load(session_id)
+        except (AgentSessionError, OSError) as error:
+            sentence = f"a session was left out: {error}"
+            self._report.left_out("unreadable-session", sentence, session_id)
+            return
+        self._report.count("sessions")
+        if not len(session):
+            sentence = "a session without entries was left out"
+            self._report.left_out("no-steps", sentence, session_id)
+        for trajectory in chosen(session, self._leaves, self._options):
+            self._trajectory(trajectory, tick)
+
+    def _trajectory(self, trajectory: Trajectory, tick: Tick | None) -> None:
+        if trajectory.error is not None:
+            where = f"{trajectory.header.id} {trajectory.leaf_id}"
+            self._report.left_out("no-context", f"a path was left out: {trajectory.error}", where)
+            return
+        outline = Outline(trajectory, self._options)
+        self._report.attempt(outline, partial(self._sinks.write, outline, tick))
+
+
+def _here(
+    load: Load,
+    session_ids: Sequence[str],
+    work: Work,
+    report: ReportBuilder,
+    progress: Callable[[Progress], None],
+) -> None:
+    apart = risky_ids(session_ids)
+    with ExitStack() as stack:
+        run = _Run(load, work, report, _Sinks(work.targets, stack, report))
+        for done, session_id in enumerate(session_ids):
+            at_hand = Progress(session_id, done, len(session_ids))
+            run.session(session_id, _ticker(progress, at_hand), apart=session_id in apart)
+            progress(replace(at_hand, sessions_done=done + 1))
+
+
+def _ticker(progress: Callable[[Progress], None], at_hand: Progress) -> Tick:
+    def tick(steps: int) -> None:
+        if not steps % _EVERY:
+            progress(replace(at_hand, steps_done=steps))
+
+    return tick
+
+
+def chosen(session: Session, leaves: Leaves, options: Options) -> Iterator[Trajectory]:
+    """Yield the trajectories of a session that are to be exported.
+
+    Spec: decision E4.
+    """
+    if leaves == "auto":
+        leaves = "current" if is_imported(session) else "all"
+    if leaves == "all" or not len(session):
+        yield from trajectories(session, *options.preferences)
+    else:
+        leaf = session.leaf or session.entries[-1].id
+        yield Forest(session, options.preferences).trajectory(leaf)
+
+
+IMPORTED: Final = frozenset({"claude-code", "codex", "opencode", "pi"})
+"""The harnesses whose sessions come from an importer: these agents keep other logs."""
+
+
+def is_imported(session: Session) -> bool:
+    """Return whether a session was made from another agent's log."""
+    harness = session.header.harness
+    return harness is not None and harness.name.lower() in IMPORTED
+
+
+def risky_ids(session_ids: Sequence[str]) -> frozenset[str]:
+    """Return the sessions whose files could get the name of another session's file."""
+    stems: dict[str, str] = {}
+    risky = set()
+    for session_id in session_ids:
+        if stems.setdefault(safe(session_id).lower(), session_id) != session_id:
+            risky.add(session_id)
+    for stem, session_id in stems.items():
+        cuts = [position for position, char in enumerate(stem) if char == "_"]
+        if any(stem[:cut] in stems for cut in cuts):
+            risky.add(session_id)
+    return frozenset(risky)
+
+
+def _in_processes(
+    load: Load,
+    session_ids: Sequence[str],
+    work: Work,
+    report: ReportBuilder,
+    jobs: int,
+) -> Iterator[str]:
+    """Export in several processes; yields each session that is done, in order."""
+    apart = risky_ids(session_ids)
+    targets = work.targets
+    files = {"jsonl": targets.jsonl, "flat": targets.flat}
+    wanted = {name: target for name, target in files.items() if target is not None}
+    beside = next((target.parent for target in wanted.values()), targets.directory or Path())
+    make_directory(beside)
+    context = multiprocessing.get_context("spawn")
+    with _Room(beside) as room, ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        futures = [
+            pool.submit(_job, load, session_id, _part(work, room, number), session_id in apart)
+            for number, session_id in enumerate(session_ids)
+        ]
+        for session_id, future in zip(session_ids, futures, strict=True):
+            report.add(future.result())
+            yield session_id
+        for name, target in wanted.items():
+            _joined(target, [room / f"{number}.{name}" for number in range(len(session_ids))])
+
+
+def _part(work: Work, room: Path, number: int) -> Work:
+    """The same work with the single files as parts in a room of their own."""
+    targets = work.targets
+    return replace(
+        work,
+        targets=replace(
+            targets,
+            jsonl=room / f"{number}.jsonl" if targets.jsonl else None,
+            flat=room / f"{number}.flat" if targets.flat else None,
+        ),
+    )
+
+
+def _job(load: Load, session_id: str, work: Work, apart: bool) -> Report:
+    """Export one session in a process of its own."""
+    report = ReportBuilder()
+    with ExitStack() as stack:
+        run = _Run(load, work, report, _Sinks(work.targets, stack, report))
+        run.session(session_id, None, apart=apart)
+    return report.report()
+
+
+def _joined(target: Path, parts: Sequence[Path]) -> None:
+    make_directory(target.parent)
+    with write_whole(target) as file:
+        for part in parts:
+            with part.open("rb") as source:
+                shutil.copyfileobj(source, file)
+
+
+__all__ = [
+    "Load",
+    "Progress",
+    "Targets",
+    "Work",
+    "chosen",
+    "export_session",
+    "export_sessions",
+    "is_imported",
+    "risky_ids",
+]

@@ -1,0 +1,354 @@
+"""Writing a converted session into a store: only what is new, and nothing a user did undone.
+
+Entry ids follow from what entries say and where they stand, so what is stored already is
+known by its id. A merge that was cut short is completed by the next one.
+
+Spec: decisions D5 and D6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol, runtime_checkable
+
+from agentsession.entries import LEAF_LABEL, Entry
+from agentsession.errors import DamagedFile, NoSession
+from agentsession.findings import Finding
+from agentsession.importers.identity import entry_id, is_imported
+from agentsession.reading import load
+from agentsession.record_entries import InfoEntry, LabelEntry
+from agentsession.session import Session
+from agentsession.stores.base import Store
+from agentsession.timestamp import Timestamp
+
+REWRITTEN: Final = "rewritten-past"
+OLDER_COPY: Final = "older-copy"
+USER_LEAF: Final = "user-leaf-kept"
+HEADER_DIFFERS: Final = "header-differs"
+
+SENTENCES: Final = {
+    REWRITTEN: (
+        "the source says something else than when it was imported before: both are kept, the "
+        "new one as a branch"
+    ),
+    OLDER_COPY: "the store holds a later state of the session; nothing was written",
+    USER_LEAF: "the session was continued, or its leaf set, after an import: the leaf stays there",
+    HEADER_DIFFERS: "the session's header would differ now; the stored one stays",
+}
+"""What the codes of a merge mean."""
+
+# The conversation. What is written after the fact (titles, links, input that waits) hangs below
+# its last entry, and so is new with each growth.
+_CONVERSATION: Final = frozenset({"item", "response", "compaction", "branch_summary"})
+# What a user adds to a session without going on in it.
+_REMARKS: Final = frozenset({"info", "label", "link", "outcome"})
+
+
+class Action(StrEnum):
+    """What a merge does to a session of a store."""
+
+    CREATED = "created"
+    """It was not there."""
+    GROWN = "grown"
+    """What is new was appended."""
+    BRANCHED = "branched"
+    """The past was rewritten: the new one was appended as a branch."""
+    UNCHANGED = "unchanged"
+    """Nothing is new."""
+    OLDER = "older"
+    """The store knows more than the source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a merge appends, and what it leads to.
+
+    Attributes:
+        action: what happens to the session.
+        entries: what is appended, in order; each names its parent.
+        leaf: the leaf of the session when it is opened afterwards.
+        findings: what is worth telling.
+    """
+
+    action: Action
+    entries: tuple[Entry, ...] = ()
+    leaf: str | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+@runtime_checkable
+class _Releasing(Protocol):
+    def release(self, session_id: str) -> None: ...
+
+
+@runtime_checkable
+class _Keeping(Protocol):
+    def put(self, session: Session) -> object: ...
+
+    def holds(self, session: Session) -> bool: ...
+
+
+def merge(store: Store, converted: Session) -> Plan:
+    """Write a converted session into a store, and check what was written.
+
+    The session is created, or what it lacks is appended to it. Afterwards it is opened
+    again: every converted entry must stand in it.
+
+    Spec: decision D6.
+
+    Raises:
+        SessionLocked: when somebody else is writing to the session.
+        DamagedFile: when the stored session cannot be read, or is not what was written.
+        AgentSessionError: what else opening, creating and appending raise.
+    """
+    stored = _stored(store, converted.id)
+    try:
+        done = plan(stored, converted)
+        if not done.entries and stored is not None:
+            return done
+        if stored is None and isinstance(store, _Keeping):
+            _put(store, converted)
+            return done
+        session = store.create(converted.header) if stored is None else stored
+        for entry in done.entries:
+            if entry.parent is None:
+                session.reset_leaf()
+            store.append(session.id, entry)
+        _settle(store, session, done)
+        return done
+    finally:
+        release(store, converted.id)
+
+
+def preview(store: Store, converted: Session) -> Plan:
+    """Return what :func:`merge` would do to a store. Nothing is written.
+
+    Raises:
+        AgentSessionError: when the stored session cannot be opened.
+    """
+    try:
+        return plan(_stored(store, converted.id), converted)
+    finally:
+        release(store, converted.id)
+
+
+def _stored(store: Store, session_id: str) -> Session | None:
+    try:
+        return store.open(session_id)
+    except NoSession:
+        return None
+
+
+def release(store: Store, session_id: str) -> None:
+    """Let go of a session, in stores that hold what is open."""
+    if isinstance(store, _Releasing):
+        store.release(session_id)
+
+
+def _put(store: _Keeping, converted: Session) -> None:
+    """Store a new session, whole or not at all.
+
+    Raises:
+        DamagedFile: when it is not there afterwards, byte for byte.
+    """
+    store.put(converted)
+    if not store.holds(converted):
+        raise DamagedFile(
+            f"session {converted.id} was written, and cannot be read back as it was; delete the "
+            "session from the store and import it again"
+        )
+
+
+def _settle(store: Store, session: Session, done: Plan) -> None:
+    """Open what was written once more, and compare.
+
+    Raises:
+        DamagedFile: when an entry or the leaf is not as it was written.
+    """
+    if not isinstance(store, _Releasing):
+        if done.leaf is not None:
+            session.branch(done.leaf)
+        return
+    store.release(session.id)
+    written = store.open(session.id)
+    for entry in done.entries:
+        found = written.get(entry.id)
+        if found is None or found.line != entry.line:
+            raise DamagedFile(
+                f"session {session.id} was written, and entry {entry.id} cannot be read back as "
+                "it was; delete the session from the store and import it again"
+            )
+    if written.leaf != done.leaf:
+        raise DamagedFile(
+            f"session {session.id} was written, and its leaf is {written.leaf}, not {done.leaf}"
+        )
+
+
+def plan(stored: Session | None, converted: Session) -> Plan:
+    """Return what a merge would do. Nothing is written.
+
+    Args:
+        stored: the session as the store has it; ``None`` when it does not.
+        converted: the session as the source has it now.
+
+    Spec: decision D6.
+    """
+    entries = [_unplaced(entry) for entry in converted.entries]
+    if stored is None:
+        return Plan(Action.CREATED, tuple(entries), reopened_leaf(converted))
+    return _Merging(stored, converted, entries).plan()
+
+
+def _unplaced(entry: Entry) -> Entry:
+    return entry.moved(parent=entry.parent, id=entry.id) if entry.is_sealed else entry
+
+
+class _Merging:
+    """A session that is in the store, beside the same session as its source has it."""
+
+    def __init__(self, stored: Session, converted: Session, entries: Sequence[Entry]) -> None:
+        self.stored = stored
+        self.converted = converted
+        self.new = [entry for entry in entries if entry.id not in stored]
+        others = [entry for entry in stored.entries if entry.id not in converted]
+        self.gone = [entry for entry in others if is_imported(entry.id)]
+        self.users = [entry for entry in others if not is_imported(entry.id)]
+
+    def plan(self) -> Plan:
+        findings = []
+        if self.stored.header.line != self.converted.header.line:
+            findings.append(_finding(HEADER_DIFFERS, self.stored))
+        if self._is_older():
+            findings.append(_finding(OLDER_COPY, self.stored))
+            return Plan(Action.OLDER, (), self.stored.leaf, tuple(findings))
+        action = Action.GROWN if self.new else Action.UNCHANGED
+        if self._is_rewritten():
+            action = Action.BRANCHED
+            findings.append(_finding(REWRITTEN, self.stored))
+        leaf = self._leaf()
+        if self._leaf_is_the_users():
+            findings.append(_finding(USER_LEAF, self.stored))
+        appended = [*self.new, *self._named(leaf)]
+        reached = _leaf_of(self.stored, appended)
+        if reached != leaf and not self._is_remark_below(reached, leaf, appended):
+            appended.append(self._marked(leaf, appended))
+            reached = leaf
+        if appended and action is Action.UNCHANGED:
+            action = Action.GROWN
+        return Plan(action, tuple(appended), reached, tuple(findings))
+
+    @staticmethod
+    def _said(entries: Iterable[Entry]) -> list[Entry]:
+        """The entries of the conversation among some."""
+        return [entry for entry in entries if entry.type in _CONVERSATION]
+
+    def _is_rewritten(self) -> bool:
+        """Whether the conversation goes on where the stored one went on in another way."""
+        gone = _anchors(self.gone)
+        new = _anchors(self.new)
+        left = {gone[entry.id] for entry in self._said(self.gone)}
+        return any(new[entry.id] in left for entry in self._said(self.new))
+
+    def _is_older(self) -> bool:
+        """Whether the store knows all the source says of the conversation, and later things."""
+        lost = self._said(self.gone)
+        if not lost or self._said(self.new):
+            return False
+        if not self.new and _leaf_of(self.stored, ()) == self._leaf():
+            # Not a backup: the session was rewritten to be shorter, and that is stored.
+            return False
+        return _newest(self.converted.entries) < _newest(lost)
+
+    def _leaf_is_the_users(self) -> bool:
+        return any(
+            entry.type not in _REMARKS
+            or (isinstance(entry, LabelEntry) and entry.label == LEAF_LABEL)
+            for entry in self.users
+        )
+
+    def _leaf(self) -> str | None:
+        """Where the session is to be opened after the merge.
+
+        Where a user set it: what stands behind the user's last entry, imports wrote.
+        """
+        if not self._leaf_is_the_users():
+            return reopened_leaf(self.converted)
+        entries = self.stored.entries
+        last = entries.index(self.users[-1])
+        return _leaf_among(self.stored, entries[: last + 1])
+
+    def _named(self, leaf: str | None) -> list[Entry]:
+        """The name a user gave, once more, when the new entries would hide it."""
+        given = [e.name for e in self.users if isinstance(e, InfoEntry) and e.name]
+        new = [e.name for e in self.new if isinstance(e, InfoEntry) and e.name]
+        if not given or given[-1] == (new[-1] if new else self.stored.name):
+            return []
+        return [self._own(InfoEntry(given[-1], ts=self._now()), leaf, "name", ())]
+
+    def _marked(self, leaf: str | None, appended: Sequence[Entry]) -> Entry:
+        label = LabelEntry(leaf or "", LEAF_LABEL, ts=self._now())
+        return self._own(label, leaf, "leaf", appended)
+
+    def _own(self, entry: Entry, parent: str | None, role: str, appended: Sequence[Entry]) -> Entry:
+        """An entry of the merge's own, under an id that is free."""
+        taken = {other.id for other in appended}
+        new = entry_id(parent, "", role, entry)
+        while new in self.stored or new in taken:
+            role += "+"
+            new = entry_id(parent, "", role, entry)
+        return entry.moved(parent=parent, id=new)
+
+    def _now(self) -> Timestamp:
+        """The time of the newest entry: a merge has no clock of its own."""
+        return _newest((*self.stored.entries, *self.new))
+
+    def _is_remark_below(
+        self, reached: str | None, leaf: str | None, appended: Sequence[Entry]
+    ) -> bool:
+        """Whether what was reached is a name that a merge restored, below the leaf wanted."""
+        new = {entry.id: entry for entry in appended}
+        found = new.get(reached or "") or self.stored.get(reached or "")
+        return (
+            isinstance(found, InfoEntry)
+            and found.parent == leaf
+            and found.id not in self.converted
+            and is_imported(found.id)
+        )
+
+
+def _anchors(entries: Iterable[Entry]) -> dict[str, str | None]:
+    """For each of some entries, in file order, its nearest ancestor that is none of them."""
+    anchors: dict[str, str | None] = {}
+    for entry in entries:
+        anchors[entry.id] = anchors.get(entry.parent or "", entry.parent)
+    return anchors
+
+
+def reopened_leaf(session: Session) -> str | None:
+    """Return the leaf a session has once it is written and read again. Spec: format 8.4."""
+    return _leaf_among(session, session.entries)
+
+
+def _leaf_of(stored: Session, appended: Sequence[Entry]) -> str | None:
+    return _leaf_among(stored, (*stored.entries, *appended))
+
+
+def _leaf_among(session: Session, entries: Sequence[Entry]) -> str | None:
+    if not any(isinstance(e, LabelEntry) and e.label == LEAF_LABEL for e in entries):
+        return entries[-1].id if entries else None
+    lines = (session.header.line, *(entry.line for entry in entries))
+    return load(b"\n".join(lines) + b"\n").leaf
+
+
+def _newest(entries: Iterable[Entry]) -> Timestamp:
+    times = (entry.ts for entry in entries)
+    return max((time for time in times if time is not None), default=_EPOCH)
+
+
+_EPOCH: Final = Timestamp.from_nanoseconds(0)
+
+
+def _finding(code: str, session: Session) -> Finding:
+    return Finding(code, SENTENCES[code], session.id)

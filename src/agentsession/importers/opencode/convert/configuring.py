@@ -1,0 +1,115 @@
+"""Settings and surroundings of V1 steps: config and env entries where they change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from agentsession.canonical import sha256
+from agentsession.entries import ConfigEntry
+from agentsession.importers.opencode import names, values
+from agentsession.importers.opencode.convert.draft import NAMESPACE
+from agentsession.importers.opencode.convert.frame import Frame
+from agentsession.importers.opencode.convert.lowering import without
+from agentsession.importers.opencode.convert.rules import release_of
+from agentsession.importers.opencode.v1 import Message
+from agentsession.parts import InstructionsPart
+from agentsession.record_entries import EnvEntry
+
+_PROMPT: Final = ("tools", "system", "format")
+
+InForce = tuple[dict[str, str], dict[str, Any], list[str]]
+"""What the last config entry said: the setting, what the prompt added, the system prompt."""
+
+
+class Configuration:
+    """Writes what changes in the settings and surroundings of a session's steps."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+        self._cwd = frame.draft.session.header.cwd
+        self._planned = False
+
+    def first(self) -> None:
+        """Write the first settings, before anything else."""
+        for place, record in enumerate(self._frame.records):
+            if record.info is not None and self._setting(place).get("model"):
+                self.configure(place)
+                return
+
+    def configure(self, place: int) -> None:
+        """Write a config entry when a message's settings are not those in force."""
+        frame, info = self._frame, self._frame.info(place)
+        setting = self._setting(place)
+        if not setting.get("model"):
+            return
+        configured = frame.draft.configured
+        in_force: InForce = configured if isinstance(configured, tuple) else ({}, {}, [])
+        prompt = in_force[1]
+        if info.role == names.ROLE_USER:
+            prompt = {n: info.value[n] for n in _PROMPT if values.truthy(info.value.get(n))}
+        system = info.system if isinstance(info.system, list) else []
+        texts = [part for part in system if isinstance(part, str)] or in_force[2]
+        wanted: InForce = (setting, prompt, texts)
+        if in_force == wanted:
+            return
+        unknown: dict[str, Any] = {}
+        if "provider" in setting:
+            unknown["provider"] = setting["provider"]
+        beside = {**without(dict(setting), {"model", "provider"}), **prompt}
+        if beside:
+            unknown[NAMESPACE] = frame.draft.kept(beside)
+        entry = ConfigEntry(
+            model=setting["model"],
+            instructions_parts=_instructions(texts, in_force[2]),
+            unknown=unknown,
+        )
+        frame.draft.configured = wanted
+        frame.draft.configure(entry, frame.records[place].id, frame.at(place))
+
+    def _setting(self, place: int) -> dict[str, str]:
+        info = self._frame.info(place)
+        model, provider, variant = info.model_id, info.provider_id, info.variant
+        if info.role == names.ROLE_USER:
+            model = provider = ""
+            if info.model is not None:
+                model, provider = info.model.model_id, info.model.provider_id
+                variant = info.model.variant or variant
+        setting = {
+            "model": model,
+            "provider": provider,
+            "agent": info.agent or info.mode,
+            "variant": variant,
+            "release": release_of(self._frame.timeline.rules(place).version),
+        }
+        return {name: value for name, value in setting.items() if value}
+
+    def move(self, place: int, info: Message) -> None:
+        """Write an env entry when a step ran in another directory than the one before."""
+        cwd = values.metadata_string(info.path, "cwd")
+        if cwd and cwd != self._cwd:
+            self._cwd = cwd
+            frame = self._frame
+            frame.draft.add(EnvEntry(cwd=cwd), frame.records[place].id, "env", frame.at(place))
+
+    def remind(self, info: Message) -> None:
+        """Note a reminder that stood on the wire alone. Spec: opencode 6.2."""
+        agent = info.agent or info.mode
+        if agent == "plan" or (agent == "build" and self._planned):
+            accounts = self._frame.accounts
+            accounts.find("plan-reminder-not-stored", self._frame.draft.session.id)
+        self._planned = self._planned or agent == "plan"
+
+
+def _instructions(texts: Sequence[str], in_force: Sequence[str]) -> list[InstructionsPart]:
+    """Return the system prompt's parts; one that stays is named by hash."""
+    if list(texts) == list(in_force):
+        return []
+    parts = []
+    for place, text in enumerate(texts):
+        name = f"system.{place}"
+        if place < len(in_force) and in_force[place] == text and text:
+            parts.append(InstructionsPart(name, hash=sha256(text.encode("utf-8", "replace"))))
+        else:
+            parts.append(InstructionsPart(name, text))
+    return parts

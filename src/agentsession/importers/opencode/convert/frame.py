@@ -1,0 +1,155 @@
+"""What the conversion of one V1 session shares: its messages, their account, their times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from agentsession.importers.opencode import names
+from agentsession.importers.opencode.convert.accounts import Accounts
+from agentsession.importers.opencode.convert.draft import Draft
+from agentsession.importers.opencode.convert.history import History
+from agentsession.importers.opencode.convert.lowering import Lowered, without
+from agentsession.importers.opencode.convert.timeline import Timeline
+from agentsession.importers.opencode.convert.usage import Sum
+from agentsession.importers.opencode.records import MessageRecord
+from agentsession.importers.opencode.v1 import Message
+
+MESSAGE_IDS: Final = frozenset({"id", "sessionID", "role"})
+"""The members of a message's info that an entry says in its own way."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """One V1 session on its way.
+
+    Attributes:
+        draft: the session being written.
+        records: the messages in order, each with an id.
+        timeline: when each message was made, and by which release.
+        accounts: where records are accounted for.
+        copies: how many messages at the beginning are copies from a fork's origin.
+        history: what each request held.
+        gone: the places of messages that were deleted from the copy that is taken.
+        native, converted, copied: what steps used, as stored, as converted, and as copied.
+    """
+
+    draft: Draft
+    records: tuple[MessageRecord, ...]
+    timeline: Timeline
+    accounts: Accounts
+    copies: int
+    history: History
+    gone: frozenset[int] = frozenset()
+    native: Sum = field(default_factory=Sum)
+    converted: Sum = field(default_factory=Sum)
+    copied: Sum = field(default_factory=Sum)
+    _numbers: list[int] = field(default_factory=list)
+    _parts: list[list[int]] = field(default_factory=list)
+
+    def open(self) -> None:
+        """Open the account of every message and part."""
+        for record in self.records:
+            number = self.accounts.open("message", record.id)
+            parts = [self.accounts.open("part", part.id) for part in record.parts]
+            self._numbers.append(number)
+            self._parts.append(parts)
+            if record.info is None:
+                self.accounts.left_out(number, "unreadable-record")
+            for part, part_number in zip(record.parts, parts, strict=True):
+                if part.part is None:
+                    self.accounts.left_out(part_number, "unreadable-record")
+                elif record.info is None:
+                    self.accounts.left_out(part_number, "unreadable-message")
+
+    def at(self, place: int) -> int:
+        """Return when a message was made."""
+        return self.timeline.at(place)
+
+    def info(self, place: int) -> Message:
+        """Return the info of a readable message."""
+        info = self.records[place].info
+        assert info is not None
+        return info
+
+    def lowered(self, place: int) -> Lowered:
+        """Return a readable message as units, under the rules of its own release."""
+        return self.history.lowered(place, self.timeline.rules(place))
+
+    def before(self, place: int) -> Message | None:
+        """Return the info of the readable message before a place."""
+        for earlier in range(place - 1, -1, -1):
+            info = self.records[earlier].info
+            if info is not None and (earlier not in self.gone or place in self.gone):
+                return info
+        return None
+
+    def is_open(self, place: int) -> bool:
+        """Return whether nothing was said of a message yet."""
+        return self.accounts.is_open(self._numbers[place])
+
+    def settle(self, place: int, lowered: Lowered, entry_id: str, code: str = "") -> None:
+        """Account for a message, and for its parts that are no entry of their own."""
+        self.accounts.entry(self._numbers[place], entry_id, code=code)
+        self.settle_beside(place, lowered, entry_id)
+
+    def settle_beside(self, place: int, lowered: Lowered, entry_id: str) -> None:
+        """Account for the parts of a message that are no entry of their own."""
+        for part in lowered.beside:
+            found = self.records[place].parts[part].part
+            known = found is not None and found.type in names.KNOWN_PARTS
+            code = "" if known else "unknown-part"
+            self.accounts.folded(self._parts[place][part], entry_id, code=code)
+            if code:
+                self.accounts.find(code, self.records[place].id)
+
+    def settle_part(self, place: int, part: int, entry_id: str) -> None:
+        """Say that a part became an entry."""
+        if part < len(self._parts[place]):
+            self.accounts.entry(self._parts[place][part], entry_id)
+
+    def fold_message(self, place: int, entry_id: str) -> None:
+        """Say that a message and all its parts are part of an entry that stands for more."""
+        self.accounts.folded(self._numbers[place], entry_id)
+        for part, number in zip(self.records[place].parts, self._parts[place], strict=True):
+            if part.part is not None:
+                self.accounts.folded(number, entry_id)
+
+    def told(self, place: int, lowered: Lowered) -> dict[str, Any]:
+        """Return what of a message stands in no item, for the entry that keeps it."""
+        info = without(lowered.info.value, MESSAGE_IDS)
+        if lowered.is_user:
+            info.pop("summary", None)
+        parts = [*lowered.beside.values()]
+        return {"message": self.records[place].id, "info": info, "parts": parts}
+
+    def note_unknown(self, place: int) -> None:
+        """Keep a message of a role OpenCode never wrote."""
+        record = self.records[place]
+        parts = [part.part.value for part in record.parts if part.part is not None]
+        data: Mapping[str, Any] = {
+            "message": record.id,
+            "info": self.info(place).value,
+            "parts": parts,
+        }
+        entry_id = self.draft.note(data, record.id, "unknown", self.at(place))
+        self.fold_message(place, entry_id)
+        self.accounts.entry(self._numbers[place], entry_id, code="unknown-role")
+        self.accounts.find("unknown-role", record.id)
+
+
+def named(records: Sequence[MessageRecord]) -> tuple[MessageRecord, ...]:
+    """Return messages that all have an id, and whose parts do: their place, when they have none."""
+    return tuple(_named(place, record) for place, record in enumerate(records))
+
+
+def _named(place: int, record: MessageRecord) -> MessageRecord:
+    name = record.id or record.unit or f"message.{place}"
+    if record.id and all(part.id for part in record.parts):
+        return record
+    parts = tuple(
+        part if part.id else replace(part, id=f"{name}.{at}")
+        for at, part in enumerate(record.parts)
+    )
+    return replace(record, id=name, parts=parts)

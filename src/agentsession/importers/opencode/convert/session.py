@@ -1,0 +1,374 @@
+"""Converting one session of a source, whatever copies of it there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentsession import text
+from agentsession.errors import AgentSessionError
+from agentsession.header import Header
+from agentsession.importers.base import Converted
+from agentsession.importers.opencode import names, values
+from agentsession.importers.opencode.convert.accounts import Accounts
+from agentsession.importers.opencode.convert.choosing import Chosen, choose
+from agentsession.importers.opencode.convert.clock import iso
+from agentsession.importers.opencode.convert.draft import Draft
+from agentsession.importers.opencode.convert.rows import LoweredRow, lower_row
+from agentsession.importers.opencode.convert.source import Copy, Source
+from agentsession.importers.opencode.convert.timeline import Timeline
+from agentsession.importers.opencode.convert.v1 import V1Conversion
+from agentsession.importers.opencode.convert.v2 import V2Conversion
+from agentsession.importers.opencode.names import G3
+from agentsession.importers.opencode.records import (
+    DIRECTORY,
+    FILE,
+    TABLE,
+    MessageRecord,
+    QueueRow,
+    Row2,
+    Session,
+)
+from agentsession.parts import Harness
+from agentsession.record_entries import InfoEntry, LabelEntry, QueuedEntry
+
+FORMAT = "agentsession/0.3"
+_PLACES = frozenset({DIRECTORY, FILE, TABLE})
+HARNESS = "opencode"
+_DIFFS = frozenset({"diffs", "summary_diffs"})
+
+
+def convert_session(source: Source, session_id: str) -> Converted:
+    """Return one session converted, with the account of all its copies' records.
+
+    Raises:
+        NoSession: when the source has no such session.
+    """
+    return _Conversion(source, session_id).run()
+
+
+class _Conversion:
+    def __init__(self, source: Source, session_id: str) -> None:
+        self._source = source
+        self._id = session_id
+        self._chosen: Chosen = choose(source.copies(session_id))
+        self._accounts = Accounts()
+        home = self._chosen.messages or self._chosen.rows
+        assert home is not None
+        self._home: Copy = home
+        self._session: Session = home.session
+        self._v1: V1Conversion | None = None
+        self._v2: V2Conversion | None = None
+
+    def run(self) -> Converted:
+        accounts, session = self._accounts, self._session
+        records = self._chosen.read.messages
+        number = accounts.open("session", session.id)
+        timeline = Timeline(
+            session, records, self._source.releases, accounts, self._chosen.since_tables
+        )
+        copies = 0 if session.parent_id else _copied(session, records)
+        origin = self._origin(copies)
+        draft = Draft(self._header(timeline.start, origin))
+        if records:
+            self._v1 = V1Conversion(
+                draft,
+                records,
+                timeline,
+                accounts,
+                copies=copies,
+                origin=origin,
+                revert=session.staged_revert(),
+                gone=self._chosen.gone,
+            )
+            self._v1.run()
+        self._rows(draft, timeline.start, origin)
+        self._strays()
+        last = self._finish(draft, timeline.start)
+        if session.problem:
+            accounts.folded(number, last, code="unreadable-record")
+        else:
+            accounts.entry(number, last)
+        rows = self._chosen.rows
+        if rows is not None and rows is not self._home:
+            # A session that went on in OpenCode 2 has a record in both tables.
+            accounts.folded(accounts.open("session", f"{rows.name}: {self._id}"), last)
+        self._other_copies()
+        return self._converted(draft)
+
+    # The header and its links.
+
+    def _header(self, start: int, origin: str) -> Header:
+        session = self._session
+        call = ""
+        parent = session.parent_id or origin
+        if session.parent_id:
+            call = self._source.spawning_call(session)
+            if session.parent_id not in self._source:
+                self._accounts.find("child-without-parent", session.id)
+            elif not call:
+                self._accounts.find("child-without-call", session.id)
+        return Header(
+            format=FORMAT,
+            id=session.id,
+            created_at=iso(start),
+            harness=Harness(HARNESS, session.version),
+            cwd=session.directory,
+            parent_session=parent,
+            spawned_by=call,
+        )
+
+    def _origin(self, copies: int) -> str:
+        session = self._session
+        fork = session.fork()
+        if fork is not None:
+            return fork.session_id
+        if not copies or self._chosen.messages is None:
+            return ""
+        first = self._chosen.read.messages[0]
+        found = self._source.fork_origin(self._chosen.messages, first)
+        if not found:
+            self._accounts.find("fork-origin-unknown", session.id)
+        return found
+
+    # Rows.
+
+    def _rows(self, draft: Draft, start: int, origin: str) -> None:
+        copy, rows = self._chosen.rows, self._chosen.rows_read.rows
+        if copy is None or not rows:
+            return
+        markers = self._v1 is not None and copy.session.generation != G3
+        if markers or self._chosen.native_from >= len(rows):
+            code = "switch-marker" if markers else "other-copy"
+            for row in rows:
+                number = self._accounts.open("row", row.id or row.unit)
+                self._accounts.left_out(number, "unreadable-record" if row.problem else code)
+            return
+        if self._chosen.native_from:
+            self._accounts.find("continued-in-rows", self._id)
+        forked = copy.session.fork() is not None
+        self._v2 = V2Conversion(
+            draft,
+            rows,
+            start,
+            self._accounts,
+            preview=copy.session.generation != G3,
+            native_from=self._chosen.native_from,
+            copies=_copied_rows(copy.session, rows) if forked else 0,
+            origin=origin if forked else "",
+            revert=copy.session.staged_revert(),
+            release=copy.session.version,
+        )
+        self._v2.run()
+
+    # What is written after the fact.
+
+    def _finish(self, draft: Draft, start: int) -> str:
+        """Write what changes with every look at the store; return the last entry's id."""
+        reverted_at = None
+        v1 = self._v1.steps if self._v1 is not None else None
+        for written in (v1, self._v2):
+            if written is not None and written.reverted_at is not None:
+                reverted_at = written.reverted_at
+                self._accounts.find("staged-revert", self._id, written.reverted)
+        at = max(self._session.updated or 0, start)
+        if reverted_at is not None:
+            # The label goes below the turns that are hidden, what follows below its target.
+            draft.add(LabelEntry(reverted_at, "leaf"), self._id, "leaf", at)
+            draft.tip = reverted_at
+        self._queue(draft, at)
+        if self._session.title:
+            draft.add(InfoEntry(self._session.title), self._id, "title", at)
+        data: dict[str, Any] = {"session": self._bare(_record(self._session))}
+        if self._v1 is not None:
+            if self._v1.summaries:
+                summaries = self._v1.summaries.items()
+                data["summaries"] = {name: self._bare(value) for name, value in summaries}
+            if self._v1.steps.unsettled:
+                data["unsettled"] = self._v1.steps.unsettled
+            if self._v1.waiting:
+                data["waiting"] = [*self._v1.waiting.values()]
+        last = draft.note(data, self._id, "session", at)
+        if self._v1 is not None:
+            self._v1.settle_waiting(last)
+        return last
+
+    def _bare(self, value: Any) -> Any:
+        """Return what was written after the fact without the diffs of files."""
+        if not isinstance(value, dict):
+            return value
+        if any(values.truthy(value.get(name)) and value[name] != [] for name in _DIFFS):
+            self._accounts.find("file-diffs-left-out", self._id)
+        rest = {name: member for name, member in value.items() if name not in _DIFFS}
+        if isinstance(rest.get("summary"), dict):
+            rest["summary"] = self._bare(rest["summary"])
+        return rest
+
+    def _queue(self, draft: Draft, at: int) -> None:
+        row_copy = self._chosen.rows
+        if row_copy is None:
+            return
+        rows = {row.id: row for row in self._chosen.rows_read.rows}
+        for queued in self._chosen.rows_read.queue:
+            number = self._accounts.open("queue", queued.id or queued.unit)
+            if queued.problem or queued.payload is None:
+                self._accounts.left_out(number, "unreadable-record")
+                continue
+            if queued.id in rows or queued.promoted is not None:
+                home = draft.home.get(queued.id, "")
+                self._accounts.folded(number, *filter(None, [home]), code="delivered-input")
+                continue
+            lowered = _queued_input(queued)
+            mode = "steer" if queued.delivery == "steer" else "followup"
+            if lowered is not None and lowered.own:
+                unit = lowered.own[0]
+                unknown = {names.DATABASE_NAME.partition(".")[0]: draft.kept(_row(queued))}
+                entry = QueuedEntry(dict(unit.item), mode, ref=queued.id, unknown=unknown)
+                entry_id = draft.add(entry, queued.id, "queued", at)
+            else:
+                entry_id = draft.note({"queued": _row(queued)}, queued.id, "queued", at)
+            self._accounts.entry(number, entry_id)
+            self._accounts.find("queued-input", queued.id)
+
+    # The other copies, and the account.
+
+    def _strays(self) -> None:
+        strays = [*self._chosen.read.strays, *self._chosen.rows_read.strays]
+        for stray in strays:
+            if stray.kind in _PLACES:
+                code = "unreadable-place" if stray.malformed else "foreign-place"
+                self._accounts.find(code, stray.unit)
+                continue
+            number = self._accounts.open(stray.kind, stray.id or stray.unit)
+            self._accounts.left_out(number, "unreadable-record" if stray.malformed else "stray")
+
+    def _other_copies(self) -> None:
+        used = {self._chosen.read.messages[place].id for place in self._chosen.gone}
+        for copy, messages, rows in self._chosen.others:
+            where = copy.name
+            opened = [self._accounts.open("session", f"{where}: {self._id}")]
+            for message in messages.messages:
+                if message.id in used:
+                    # It is converted, as a branch; a third copy of it is not.
+                    used.discard(message.id)
+                    continue
+                opened.append(self._accounts.open("message", f"{where}: {message.id}"))
+                opened += [
+                    self._accounts.open("part", f"{where}: {part.id}") for part in message.parts
+                ]
+            opened += [self._accounts.open("row", f"{where}: {row.id}") for row in rows.rows]
+            opened += [self._accounts.open("queue", f"{where}: {q.id}") for q in rows.queue]
+            for stray in (*messages.strays, *rows.strays):
+                if stray.kind in _PLACES:
+                    continue
+                opened.append(self._accounts.open(stray.kind, f"{where}: {stray.id or stray.unit}"))
+            for number in opened:
+                self._accounts.left_out(number, "other-copy")
+            self._accounts.find("other-copy", f"{where}: {self._id}", len(opened))
+
+    def _converted(self, draft: Draft) -> Converted:
+        accounts = self._accounts
+        if draft.lost:
+            accounts.find("value-too-deep", self._id, draft.lost)
+        responses = [entry for entry in draft.session.entries if entry.type == "response"]
+        if responses:
+            spoken = any(
+                entry.type == "config" and entry.has("instructions_parts")
+                for entry in draft.session.entries
+            )
+            if not spoken:
+                accounts.find("system-prompt-not-stored", self._id, len(responses))
+            accounts.find("tools-not-stored", self._id, len(responses))
+        records = accounts.dispositions()
+        return Converted(draft.session, records, accounts.findings, self._totals(draft, records))
+
+    def _totals(self, draft: Draft, records: tuple[Any, ...]) -> Mapping[str, Any]:
+        kinds: dict[str, int] = {}
+        outcomes: dict[str, int] = {}
+        for record in records:
+            kinds[record.kind] = kinds.get(record.kind, 0) + 1
+            outcomes[record.disposition] = outcomes.get(record.disposition, 0) + 1
+        v1 = self._v1.frame if self._v1 is not None else None
+        conversions = [c for c in (v1, self._v2) if c is not None]
+        sums = {
+            name: [getattr(conversion, name) for conversion in conversions]
+            for name in ("native", "converted", "copied")
+        }
+        types: dict[str, int] = {}
+        for entry in draft.session.entries:
+            types[entry.type] = types.get(entry.type, 0) + 1
+        return {
+            "records": len(records),
+            "kinds": kinds,
+            "dispositions": {str(name): count for name, count in outcomes.items()},
+            "copies": [copy.name for copy in self._source.copies(self._id)],
+            "taken": self._home.name,
+            "why": self._chosen.why,
+            "entries": types,
+            **{name: _added(found) for name, found in sums.items()},
+        }
+
+
+def _added(sums: list[Any]) -> dict[str, Any]:
+    total: dict[str, Any] = {}
+    for one in sums:
+        for name, value in one.to_dict().items():
+            total[name] = round(total.get(name, 0) + value, 10) if value else total.get(name, 0)
+    return total
+
+
+def _copied(session: Session, records: tuple[MessageRecord, ...]) -> int:
+    """Return how many messages at the beginning were copied from a fork's origin.
+
+    Spec: opencode 4.3.
+    """
+    if session.created is None:
+        return 0
+    count = 0
+    for record in records:
+        if record.created is None or record.created >= session.created:
+            break
+        count += 1
+    return count
+
+
+def _copied_rows(session: Session, rows: tuple[Row2, ...]) -> int:
+    if session.created is None:
+        return 0
+    count = 0
+    for row in rows:
+        made = values.millis(row.data.time.created) if row.data and row.data.time else row.created
+        if made is None or made >= session.created:
+            break
+        count += 1
+    return count
+
+
+def _record(session: Session) -> Any:
+    try:
+        return text.parse(session.record)
+    except AgentSessionError:
+        return None
+
+
+def _row(queued: QueueRow) -> dict[str, Any]:
+    try:
+        value = text.parse(queued.record)
+    except AgentSessionError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _queued_input(queued: QueueRow) -> LoweredRow | None:
+    row = Row2(
+        queued.unit,
+        queued.id,
+        queued.session_id,
+        queued.type,
+        queued.seq,
+        queued.created,
+        None,
+        queued.payload,
+        queued.record,
+    )
+    return lower_row(row, preview=False) if queued.payload is not None else None

@@ -1,0 +1,185 @@
+"""Steps: an assistant's V1 message as items, a response, dispatches and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from agentsession.entries import ResponseEntry
+from agentsession.importers.opencode import names, values
+from agentsession.importers.opencode.convert.draft import NAMESPACE
+from agentsession.importers.opencode.convert.frame import MESSAGE_IDS, Frame
+from agentsession.importers.opencode.convert.lowering import Lowered, without
+from agentsession.importers.opencode.convert.outcomes import status_of
+from agentsession.importers.opencode.convert.rules import release_of
+from agentsession.importers.opencode.convert.units import Unit
+from agentsession.importers.opencode.convert.usage import usage_of
+from agentsession.importers.opencode.records import Revert
+from agentsession.importers.opencode.v1 import Message
+from agentsession.record_entries import DispatchEntry, LinkEntry
+
+_IN_RESPONSE: Final = MESSAGE_IDS | {"modelID", "providerID", "system"}
+
+
+class Steps:
+    """Writes assistants' messages.
+
+    Attributes:
+        reverted_at: the entry a staged revert goes back to, ``None`` for none.
+        reverted: how many messages it hides.
+        unsettled: states of calls that have no result yet.
+    """
+
+    def __init__(self, frame: Frame, revert: Revert | None) -> None:
+        self._frame = frame
+        self._revert = revert
+        self.reverted_at: str | None = None
+        self.reverted = 0
+        self.unsettled: list[dict[str, Any]] = []
+
+    def watch(self, place: int) -> None:
+        """Note where a staged revert begins, before a message is written."""
+        frame = self._frame
+        if self._revert is None or frame.draft.tip is None:
+            return
+        if self.reverted:
+            self.reverted += 1
+        elif frame.records[place].id == self._revert.message_id:
+            # A revert at a part moves this on when the part comes.
+            self.reverted_at = frame.draft.tip
+            self.reverted = 1
+
+    def write(self, place: int, lowered: Lowered, *, request: bool, skip: int = 0) -> None:
+        """Write a message: its items, the response, and what its calls returned.
+
+        Args:
+            place: the message's place.
+            lowered: the message.
+            request: whether a model call made it.
+            skip: how many of its first items stand on the path already.
+        """
+        frame = self._frame
+        response = frame.records[place].id if request else ""
+        entry_id = ""
+        for step, units in enumerate(lowered.steps):
+            calls: list[tuple[Unit, str]] = []
+            for unit in units[skip:] if step == 0 else units:
+                target = self._put(place, unit, response)
+                if unit.item["type"] == "function_call":
+                    calls.append((unit, target))
+            if request and step == len(lowered.steps) - 1:
+                entry_id = self._respond(place, lowered)
+            self._dispatch(place, calls)
+            for unit in lowered.outputs[step]:
+                self._put(place, unit, "")
+        if not request:
+            entry_id = self._beside(place, lowered)
+        frame.settle(place, lowered, entry_id)
+        self.unsettled += lowered.unsettled.values()
+
+    def splits(self, place: int, lowered: Lowered) -> bool:
+        """Return whether a later request left out some of a message's own items."""
+        frame = self._frame
+        for later in range(place + 1, len(frame.records)):
+            if frame.records[later].info is not None:
+                rules = frame.timeline.rules(later)
+                sent = {unit.key for unit in lowered.sent(frame.at(place), rules)}
+                return any(unit.key not in sent for unit in lowered.own)
+        return False
+
+    def write_split(self, place: int, lowered: Lowered, *, request: bool) -> None:
+        """Write a message of which later requests held only a part.
+
+        What they held stays on the path; what they did not is a branch, with the response.
+        """
+        frame = self._frame
+        sent = list(lowered.sent(frame.at(place), frame.timeline.rules(place + 1)))
+        own = lowered.own
+        shared = 0
+        while shared < min(len(own), len(sent)) and own[shared].key == sent[shared].key:
+            shared += 1
+        response = frame.records[place].id if request else ""
+        for unit in own[:shared]:
+            self._put(place, unit, response)
+        with frame.draft.aside():
+            self.write(place, lowered, request=request, skip=shared)
+        for unit in sent[shared:]:
+            self._put(place, unit, response, role="copy")
+        frame.accounts.find("interrupted-call-unsent", frame.records[place].id)
+
+    def done(self, place: int, info: Message) -> int:
+        """Return when a step was done, or when it was made."""
+        completed = values.millis(info.time.completed) if info.time else None
+        at = self._frame.at(place)
+        return self._frame.timeline.within(place, at if completed is None else completed)
+
+    def _put(self, place: int, unit: Unit, response: str, role: str = "item") -> str:
+        frame = self._frame
+        if self._reverts_at(place, unit):
+            self.reverted_at = frame.draft.tip
+        at = frame.at(place)
+        if unit.time is not None:
+            at = frame.timeline.within(place, unit.time)
+        entry_id = frame.draft.put(unit, at, response=response, role=role)
+        if unit.part is not None:
+            frame.settle_part(place, unit.part, entry_id)
+        if unit.item.get("name") == "invalid":
+            frame.accounts.find("invalid-call-arguments-lost", frame.records[place].id)
+        return entry_id
+
+    def _reverts_at(self, place: int, unit: Unit) -> bool:
+        revert = self._revert
+        if revert is None or not revert.part_id or unit.part is None or not self.reverted:
+            return False
+        record = self._frame.records[place]
+        return (record.id, record.parts[unit.part].id) == (revert.message_id, revert.part_id)
+
+    def _beside(self, place: int, lowered: Lowered) -> str:
+        """Keep what OpenCode recorded of a message that no model call made."""
+        frame = self._frame
+        data = frame.told(place, lowered)
+        if place >= frame.copies:
+            frame.converted.add(lowered.info.tokens, lowered.info.cost)
+        return frame.draft.note(data, frame.records[place].id, "message", frame.at(place))
+
+    def _respond(self, place: int, lowered: Lowered) -> str:
+        frame, info = self._frame, lowered.info
+        status, incomplete, error = status_of(info)
+        native: dict[str, Any] = {
+            **without(info.value, _IN_RESPONSE),
+            "release": release_of(frame.timeline.rules(place).version),
+        }
+        if lowered.beside:
+            native["parts"] = [*lowered.beside.values()]
+        unknown: dict[str, Any] = {NAMESPACE: frame.draft.kept(native)}
+        if info.provider_id:
+            unknown["provider"] = info.provider_id
+        name = frame.records[place].id
+        entry = ResponseEntry(
+            name,
+            model=info.model_id,
+            status=status,
+            usage=usage_of(info.tokens),
+            incomplete=incomplete,
+            error=error,
+            unknown=unknown,
+        )
+        frame.converted.add(info.tokens, info.cost)
+        return frame.draft.add(entry, name, "response", self.done(place, info))
+
+    def _dispatch(self, place: int, calls: Sequence[tuple[Unit, str]]) -> None:
+        """Write, for each call whose tool began, its child session and its dispatch."""
+        frame = self._frame
+        for unit, target in calls:
+            if unit.part is None or unit.time is None or unit.origin.executed:
+                continue
+            part = frame.records[place].parts[unit.part].part
+            state = part.state if part is not None else None
+            if state is None or state.status == names.TOOL_PENDING:
+                continue
+            at = frame.timeline.within(place, unit.time)
+            child = state.task().session_id
+            if child:
+                link = LinkEntry.subsession(child, unit.call_id)
+                frame.draft.add(link, unit.key[0], "link", at)
+            frame.draft.add(DispatchEntry(unit.call_id, target), unit.key[0], "dispatch", at)

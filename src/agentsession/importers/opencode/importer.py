@@ -1,0 +1,141 @@
+"""OpenCode as an importer: where its stores are, and what belongs to none of its sessions.
+
+Spec: opencode 1 and 11, decisions D7 and D11.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from agentsession.findings import Finding
+from agentsession.importers.base import (
+    Converted,
+    Disposition,
+    Importer,
+    NativeSession,
+    Outcome,
+    Rest,
+    Source,
+)
+from agentsession.importers.opencode import convert as conversion
+from agentsession.importers.opencode.database import Database
+from agentsession.importers.opencode.places import (
+    data_directory,
+    database_path,
+    find_sessions,
+    store_of,
+)
+from agentsession.importers.opencode.records import DIRECTORY, FILE, TABLE, Stray
+from agentsession.importers.opencode.tree import Tree
+from agentsession.timestamp import Timestamp
+
+_BAD: Final = "unreadable-record"
+_STRAY: Final = "stray"
+_PLACES: Final = frozenset({DIRECTORY, FILE, TABLE})
+
+
+class OpenCode(Importer):
+    """Imports the sessions of OpenCode, from every store it has kept them in.
+
+    All stores found together are one source: a session that stands in several of them is
+    converted once, and links are resolved over all of them.
+    """
+
+    name = "opencode"
+
+    def __init__(self) -> None:
+        self._opened: tuple[Source, conversion.Source] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_opened": None}
+
+    def find(self, paths: Sequence[Path] = ()) -> tuple[Source, ...]:
+        """Return one source of all the stores at some paths, or of this user's own.
+
+        A path may be a data directory, a database, any file of either, or a directory above.
+        """
+        places = list(paths) or _own_places()
+        found: list[str] = []
+        for place in places:
+            below = find_sessions(place) if place.is_dir() else ()
+            named = below or (store_of(place),)
+            found += [os.path.abspath(path) for path in named if path is not None]
+        found = list(dict.fromkeys(found))
+        # A data directory brings the databases of other channels in it along.
+        roots = tuple(path for path in found if os.path.dirname(path) not in found)
+        return (Source(self.name, roots),) if roots else ()
+
+    def sessions(self, source: Source) -> Iterator[NativeSession]:
+        """Yield the sessions, parents before their children, oldest first."""
+        for summary in self._source(source).summaries():
+            yield NativeSession(
+                summary.id, summary.title, summary.directory, _time(summary.updated), summary.copies
+            )
+
+    def convert(self, source: Source, session_id: str) -> Converted:
+        """Return one session converted, from the copy that holds most of what its model saw.
+
+        Raises:
+            NoSession: when the source has no such session.
+        """
+        return conversion.convert(self._source(source), session_id)
+
+    def report(self, source: Source) -> Rest:
+        """Return the records that belong to no session, and what holds no conversation."""
+        opened = self._source(source)
+        tables: dict[str, int | None] = {}
+        for store in opened.stores:
+            tables |= {f"{store.name}:{name}": count for name, count in store.others().items()}
+        records, findings = [], []
+        for stray in opened.strays:
+            if stray.kind in _PLACES:
+                findings.append(_told(stray))
+            else:
+                records.append(_left_out(stray))
+        read = sum(s.units() for s in opened.stores if isinstance(s, (Tree, Database)))
+        return Rest(tuple(records), tuple(findings), tables, read)
+
+    def close(self) -> None:
+        """Close the stores that are open."""
+        if self._opened is not None:
+            self._opened[1].close()
+        self._opened = None
+
+    def _source(self, source: Source) -> conversion.Source:
+        if self._opened is None or self._opened[0] != source:
+            self.close()
+            self._opened = (source, conversion.Source(*source.paths))
+        return self._opened[1]
+
+
+def _own_places() -> list[Path]:
+    """The data directory, and a database that the environment names elsewhere."""
+    places = [data_directory()]
+    named = database_path()
+    if named is not None and not named.is_relative_to(places[0]):
+        places.append(named)
+    return places
+
+
+def _time(millis: int | None) -> Timestamp | None:
+    if millis is None:
+        return None
+    try:
+        return Timestamp.from_nanoseconds(millis * 1_000_000)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _left_out(stray: Stray) -> Disposition:
+    code = _BAD if stray.malformed else _STRAY
+    return Disposition(
+        stray.kind, stray.unit, Outcome.LEFT_OUT, code=code, sentence=conversion.CODES[code]
+    )
+
+
+def _told(stray: Stray) -> Finding:
+    code = "unreadable-place" if stray.malformed else "foreign-place"
+    return Finding(code, stray.why, stray.unit)

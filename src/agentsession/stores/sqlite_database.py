@@ -1,0 +1,245 @@
+"""The connections of a SQLite store that writes: one for writing, some for reading.
+
+Settings: WAL, ``synchronous`` NORMAL or FULL, foreign keys on, a busy timeout. Every write
+is an immediate transaction of the one writing connection.
+
+Spec: stores 5.1 and 5.2.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from pathlib import Path
+from typing import Final, TypeVar
+
+from agentsession.errors import StoreFailed
+from agentsession.stores import files
+from agentsession.stores.sqlite_errors import code_of
+from agentsession.stores.sqlite_reading import ReadOnlyDatabase, Work, connect
+from agentsession.stores.sqlite_schema import Tables, make_current
+
+T = TypeVar("T")
+
+_OLDEST: Final = (3, 37, 0)
+_READERS: Final = 4
+
+
+class Database:
+    """The database of a store that writes; made when it is not there.
+
+    Threads may share it. A forked child gets connections of its own.
+
+    Args:
+        path: the file; its directory must exist.
+        busy_seconds: how long to wait for another process that writes.
+        full_sync: sync the log at every commit.
+
+    Spec: stores 5.1 and 5.2.
+
+    Raises:
+        DamagedFile: when it is a database of something else; it is left as it is.
+        OSError, sqlite3.Error: when it cannot be made or opened.
+    """
+
+    _writer: sqlite3.Connection | None
+
+    def __init__(self, path: Path, *, busy_seconds: float, full_sync: bool) -> None:
+        if sqlite3.sqlite_version_info < _OLDEST:
+            raise StoreFailed(
+                f"the SQLite of this Python is {sqlite3.sqlite_version}; a store needs 3.37 or "
+                "later",
+                path=path,
+            )
+        self._path = path
+        self._busy_seconds = busy_seconds
+        self._synchronous = "FULL" if full_sync else "NORMAL"
+        self._inherited: list[sqlite3.Connection] = []
+        self._closed = False
+        self._start()
+        refuse_foreign(path, busy_seconds=busy_seconds)
+        _make_file(path)
+        self._writer = self._prepared()
+
+    def _start(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._writer = None
+        self._idle: list[sqlite3.Connection] = []
+
+    def _prepared(self) -> sqlite3.Connection:
+        connection = self._connected()
+        try:
+            _use_wal(connection, self._busy_seconds)
+            make_current(connection, self._path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connected(self) -> sqlite3.Connection:
+        connection = connect(self._path, "mode=rw", self._busy_seconds)
+        connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+        connection.execute("PRAGMA foreign_keys = ON")
+        return connection
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            # Connections do not outlive a fork; closing the parent's here could harm it.
+            inherited = [*self._idle, *([self._writer] if self._writer else [])]
+            self._start()
+            self._inherited += inherited
+
+    def writing(self) -> Writing:
+        """Give the writing connection, in a transaction that is committed at the end.
+
+        Raises:
+            sqlite3.Error: when it cannot be begun or committed; then nothing was changed.
+            StoreFailed: when the store was closed.
+        """
+        self._check_process()
+        return Writing(self)
+
+    def _begun(self) -> sqlite3.Connection:
+        self._check_open()
+        if self._writer is None:
+            self._writer = self._connected()
+        self._writer.execute("BEGIN IMMEDIATE")
+        return self._writer
+
+    def read(self, work: Work[T]) -> T:
+        """Return what work gives for a connection, whose reads are of one moment.
+
+        Raises:
+            sqlite3.Error: when the database cannot be read.
+            AgentSessionError: what work raises.
+            StoreFailed: when the store was closed.
+        """
+        connection = self._borrowed()
+        try:
+            connection.execute("BEGIN")
+            try:
+                return work(connection)
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+        finally:
+            self._give_back(connection)
+
+    def _borrowed(self) -> sqlite3.Connection:
+        self._check_process()
+        with self._lock:
+            self._check_open()
+            if self._idle:
+                return self._idle.pop()
+        connection = self._connected()
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        with self._lock:
+            if not self._closed and len(self._idle) < _READERS:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreFailed(f"the store at {self._path} is closed; make a new one")
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether it was opened by the process this one was forked from."""
+        return os.getpid() != self._pid
+
+    def close(self) -> None:
+        """Close all connections. The last one to close puts the log into the database.
+
+        Raises:
+            sqlite3.Error: when statistics cannot be written; it is closed all the same.
+        """
+        self._check_process()
+        with self._lock:
+            self._closed = True
+            readers, self._idle = self._idle, []
+            writer, self._writer = self._writer, None
+        for reader in readers:
+            reader.close()
+        if writer is not None:
+            try:
+                writer.execute("PRAGMA optimize")
+            finally:
+                writer.close()
+
+
+class Writing:
+    """A transaction of the writing connection, for one thread at a time."""
+
+    # A class, because a generator would take longer than the rest of an append.
+    __slots__ = ("_connection", "_database")
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> sqlite3.Connection:
+        lock = self._database._lock
+        lock.acquire()
+        try:
+            self._connection = self._database._begun()
+        except BaseException:
+            lock.release()
+            raise
+        return self._connection
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        try:
+            if error is None:
+                self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+            self._database._lock.release()
+
+
+def refuse_foreign(path: Path, *, busy_seconds: float) -> None:
+    """Refuse a database of something else, without a change to it or its side files.
+
+    Raises:
+        DamagedFile: saying which tables it has.
+        sqlite3.DatabaseError: when it is no database at all.
+    """
+    if not path.is_file() or not path.stat().st_size:
+        return
+    reader = ReadOnlyDatabase(path, busy_seconds=busy_seconds)
+    try:
+        reader.read(Tables.of).check(path)
+    finally:
+        reader.close()
+
+
+def _make_file(path: Path) -> None:
+    """Make an empty file for a new database, which nobody else may read."""
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, files.FILE_MODE))
+
+
+def _use_wal(connection: sqlite3.Connection, busy_seconds: float) -> None:
+    """Switch a database to WAL, which SQLite does not wait for by itself."""
+    deadline = time.monotonic() + busy_seconds
+    while True:
+        try:
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        except sqlite3.OperationalError as error:
+            if code_of(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+            continue
+        if mode != "wal":
+            raise StoreFailed(
+                f"the file system cannot hold a SQLite database with a write-ahead log ({mode})"
+            )
+        return

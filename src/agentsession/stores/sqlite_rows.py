@@ -1,0 +1,207 @@
+"""Sessions as rows of a SQLite store, and back.
+
+A line stands in its row exactly as in a file, without its line feed. It goes in as bytes
+and comes back as bytes, so that a line that is not UTF-8 is kept as well.
+
+Spec: stores 5.1 and 5.4, decision B3.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Final
+
+from agentsession import reading
+from agentsession.entries import Entry
+from agentsession.errors import ConcurrentWriter, DamagedFile, SessionExists
+from agentsession.header import Header
+from agentsession.record_entries import InfoEntry, LinkEntry
+from agentsession.session import Session
+from agentsession.stores.layout import shown
+from agentsession.timestamp import Timestamp
+
+ABSENT: Final = -1
+"""What :func:`shared` says of a session that is not in the database."""
+OTHER: Final = -2
+"""What :func:`shared` says of a session that is there and differs."""
+
+_HEADER: Final = "SELECT CAST(header AS BLOB) FROM sessions WHERE id = ?"
+_LINES: Final = "SELECT seq, CAST(line AS BLOB) FROM entries WHERE session_id = ? ORDER BY seq"
+_INSERT: Final = (
+    "INSERT INTO entries (session_id, seq, id, parent, type, line) "
+    "VALUES (?, ?, ?, ?, ?, CAST(? AS TEXT))"
+)
+
+
+def insert_session(connection: sqlite3.Connection, session: Session) -> None:
+    """Insert the row of a session, without its entries.
+
+    Spec: stores 5.4.
+
+    Raises:
+        SessionExists: when the id is in the database.
+    """
+    header = session.header
+    created = header.created_at or Timestamp.now()
+    try:
+        connection.execute(
+            "INSERT INTO sessions (id, created_at, updated_at, cwd, parent_session, header) "
+            "VALUES (?, ?, ?, ?, ?, CAST(? AS TEXT))",
+            (
+                header.id,
+                created.sql(),
+                Timestamp.now().sql(),
+                header.cwd,
+                header.parent_session,
+                header.line,
+            ),
+        )
+    except sqlite3.IntegrityError as error:
+        raise SessionExists(
+            f'session "{shown(session.id)}" is already in the store', session_id=session.id
+        ) from error
+
+
+def insert_entry(
+    connection: sqlite3.Connection, session_id: str, seq: int, entry: Entry, now: str
+) -> None:
+    """Insert an entry that is sealed, and note in its session what listings show of it.
+
+    Spec: stores 5.4.
+
+    Raises:
+        ConcurrentWriter: when another writer was there first.
+    """
+    try:
+        connection.execute(
+            _INSERT, (session_id, seq, entry.id, entry.parent, entry.type, entry.line)
+        )
+    except sqlite3.IntegrityError as error:
+        raise ConcurrentWriter(
+            f"session {shown(session_id)} was appended to by another writer; release it and open "
+            "it again",
+            session_id=session_id,
+        ) from error
+    if isinstance(entry, InfoEntry) and entry.name:
+        _update(connection, session_id, now, "name", entry.name)
+    elif isinstance(entry, LinkEntry) and entry.rel == "continued_in" and entry.session:
+        _update(connection, session_id, now, "superseded_by", entry.session)
+    else:
+        connection.execute("UPDATE sessions SET updated_at = ? WHERE id = ?", (now, session_id))
+
+
+def _update(
+    connection: sqlite3.Connection, session_id: str, now: str, column: str, value: str
+) -> None:
+    connection.execute(
+        f"UPDATE sessions SET updated_at = ?, {column} = ? WHERE id = ?",  # noqa: S608
+        (now, value, session_id),
+    )
+
+
+def replace_header(connection: sqlite3.Connection, header: Header) -> None:
+    """Replace the header of a session, raised to a later format.
+
+    Spec: later drafts 13.
+    """
+    connection.execute(
+        "UPDATE sessions SET header = CAST(? AS TEXT) WHERE id = ?", (header.line, header.id)
+    )
+
+
+def load(connection: sqlite3.Connection, session_id: str, path: Path) -> tuple[Session, int] | None:
+    """Return a session and its last ``seq``; ``None`` when it is not there.
+
+    Spec: stores 5.4.
+
+    Raises:
+        DamagedFile: when a row holds no such line; a row is never merely cut short.
+        AgentSessionError: as :func:`agentsession.reading.load`.
+    """
+    row = connection.execute(_HEADER, (session_id,)).fetchone()
+    if row is None:
+        return None
+    place = f"{path}: session {shown(session_id)}"
+    text = BytesIO()
+    last = count = 0
+    _write(text, row[0], place, 0)
+    for seq, line in connection.execute(_LINES, (session_id,)):
+        _write(text, line, place, seq)
+        last = seq
+        count += 1
+    session = reading.load(text.getvalue(), path=place)
+    if session.truncated is not None:
+        raise DamagedFile(f"entry {last} is damaged: {session.truncated.error}", path=place)
+    if session.id != session_id:
+        raise DamagedFile(f'the header names session "{shown(session.id)}"', path=place)
+    if len(session) != count:
+        raise DamagedFile(f"{count} rows hold {len(session)} entries", path=place)
+    return session, last
+
+
+def _write(text: BytesIO, line: object, place: str, seq: int) -> None:
+    if not isinstance(line, bytes) or not line or b"\n" in line:
+        what = f"entry {seq}" if seq else "the header"
+        raise DamagedFile(f"{what} is damaged: its row does not hold one line", path=place)
+    text.write(line)
+    text.write(b"\n")
+
+
+# Whole sessions.
+
+
+def content(connection: sqlite3.Connection, session_id: str) -> bytes | None:
+    """Return the lines of a session, whatever is in the rows; ``None`` without a session."""
+    row = connection.execute(_HEADER, (session_id,)).fetchone()
+    if row is None:
+        return None
+    lines = (line for _, line in connection.execute(_LINES, (session_id,)))
+    text = BytesIO()
+    text.writelines(bytes(line or b"") + b"\n" for line in (row[0], *lines))
+    return text.getvalue()
+
+
+def shared(connection: sqlite3.Connection, session: Session) -> int:
+    """Return how many entries of a session are in the database, as its first ones.
+
+    :data:`ABSENT` when there is no such session, :data:`OTHER` when what is there is not the
+    beginning of this one, byte for byte.
+    """
+    row = connection.execute(_HEADER, (session.id,)).fetchone()
+    if row is None:
+        return ABSENT
+    if row[0] != session.header.line:
+        return OTHER
+    count = 0
+    lines = entry_lines(session)
+    for seq, line in connection.execute(_LINES, (session.id,)):
+        count += 1
+        if seq != count or line != next(lines, None):
+            return OTHER
+    return count
+
+
+def insert_rest(connection: sqlite3.Connection, session: Session, first: int) -> None:
+    """Insert the entries of a session from a position on, and what listings show of it."""
+    rows = session._rows
+    columns = zip(rows.ids, rows.parents, rows.types, entry_lines(session), strict=True)
+    connection.executemany(
+        _INSERT,
+        (
+            (session.id, seq, entry_id, parent, entry_type, line)
+            for seq, (entry_id, parent, entry_type, line) in enumerate(columns, 1)
+            if seq > first
+        ),
+    )
+    connection.execute(
+        "UPDATE sessions SET updated_at = ?, name = ?, superseded_by = ? WHERE id = ?",
+        (Timestamp.now().sql(), session.name, session.superseded_by, session.id),
+    )
+
+
+def entry_lines(session: Session) -> Iterator[bytes]:
+    """Yield the lines of a session's entries, without making the entries."""
+    return session._rows.lines()

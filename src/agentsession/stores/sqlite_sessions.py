@@ -1,0 +1,275 @@
+"""What a SQLite store does to its database, each operation in one transaction.
+
+Spec: stores 5.3 and 5.4.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+from agentsession.entries import Entry
+from agentsession.errors import AgentSessionError, NoSession, ReadOnly, SessionExists
+from agentsession.session import Session
+from agentsession.stores import sqlite_rows
+from agentsession.stores.base import Put
+from agentsession.stores.layout import shown
+from agentsession.stores.locks import LockHolder, StaleLockReport
+from agentsession.stores.sqlite_database import Database, Writing, refuse_foreign
+from agentsession.stores.sqlite_holders import Holders, break_hold, has_session, holder_of
+from agentsession.stores.sqlite_reading import ReadOnlyDatabase
+from agentsession.stores.sqlite_schema import Tables
+from agentsession.timestamp import Timestamp
+
+T = TypeVar("T")
+
+_ROWS_OF_A_SESSION: Final = (("holders", "session_id"), ("entries", "session_id"))
+
+
+class Held:
+    """A session that is open for writing, and held.
+
+    Attributes:
+        session: the session in memory.
+        last: the ``seq`` of its last entry.
+    """
+
+    __slots__ = ("_sessions", "last", "session")
+
+    def __init__(self, session: Session, last: int, sessions: Sessions) -> None:
+        self.session = session
+        self.last = last
+        self._sessions = sessions
+
+    def close(self, *, keep_lock: bool = False) -> None:
+        """Let others have the session, unless its row is gone or all holds go together."""
+        if not keep_lock:
+            self._sessions.let_go(self.session.id)
+
+    def drop(self) -> None:
+        """Do nothing: the hold stays, and the next open here finds it."""
+
+
+class Sessions:
+    """The sessions in a database, and which of them one store object holds.
+
+    Args:
+        path: the database.
+        read_only: read it only.
+        full_sync: sync every commit.
+        busy_seconds: how long to wait for another process that writes.
+        report: called with the old holder when a stale hold was taken over.
+
+    Raises:
+        DamagedFile: when it is a database of something else, which is left as it is.
+        OSError, sqlite3.Error: when it cannot be made or opened.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        read_only: bool,
+        full_sync: bool,
+        busy_seconds: float,
+        report: StaleLockReport | None,
+    ) -> None:
+        self._path = path
+        self._report = report
+        self._writer: Database | None = None
+        self._reader: Database | ReadOnlyDatabase
+        if read_only:
+            refuse_foreign(path, busy_seconds=busy_seconds)
+            self._reader = ReadOnlyDatabase(path, busy_seconds=busy_seconds)
+        else:
+            self._reader = self._writer = Database(
+                path, busy_seconds=busy_seconds, full_sync=full_sync
+            )
+        self._holders = Holders()
+
+    def _writing(self) -> Writing:
+        if self._writer is None:
+            raise ReadOnly(f"the store at {self._path} was opened read-only")
+        return self._writer.writing()
+
+    def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Return what work gives for a connection that reads."""
+        return self._reader.read(work)
+
+    def _find(self, work: Callable[[sqlite3.Connection], T | None]) -> T | None:
+        """What work finds; nothing where a database that is only read lacks its tables."""
+        if self._writer is not None:
+            return self.read(work)
+        return self.read(lambda found: work(found) if Tables.of(found).is_readable else None)
+
+    def create(self, session: Session) -> Held:
+        """Insert a session, with the entries it starts with, and hold it.
+
+        Raises:
+            SessionExists: when its id is taken.
+        """
+        with self._writing() as connection:
+            sqlite_rows.insert_session(connection, session)
+            if len(session):
+                # A fork starts with the path to its base.
+                sqlite_rows.insert_rest(connection, session, 0)
+            self._holders.claim(connection, session.id)
+        return Held(session, len(session), self)
+
+    def open(self, session_id: str) -> Held:
+        """Hold a session and read it; when it cannot be read it is not held.
+
+        Raises:
+            NoSession: when it is not there. SessionLocked: when another holds it.
+            AgentSessionError: when it cannot be read.
+        """
+        with self._writing() as connection:
+            stale = self._claim(connection, session_id)
+        try:
+            self._tell(stale)
+            session, last = self.load(session_id)
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error, AgentSessionError):
+                self.let_go(session_id)
+            raise
+        return Held(session, last, self)
+
+    def _claim(self, connection: sqlite3.Connection, session_id: str) -> LockHolder | None:
+        if not has_session(connection, session_id):
+            raise self.none(session_id)
+        return self._holders.claim(connection, session_id)
+
+    def _tell(self, stale: LockHolder | None) -> None:
+        if stale is not None and self._report is not None:
+            self._report(stale)
+
+    def load(self, session_id: str) -> tuple[Session, int]:
+        """Return a session and its last ``seq``.
+
+        Raises:
+            NoSession: when it is not there.
+            AgentSessionError: when it cannot be read.
+        """
+        found = self._find(lambda connection: sqlite_rows.load(connection, session_id, self._path))
+        if found is None:
+            raise self.none(session_id)
+        return found
+
+    def append(self, held: Held, sealed: Entry) -> None:
+        """Commit an entry that is sealed, then take it into the session.
+
+        Spec: stores 5.4; later drafts 13 for a header that is raised with it.
+
+        Raises:
+            SessionLocked: when the hold was lost. ConcurrentWriter: when another appended.
+        """
+        session_id, now = held.session.id, Timestamp.now().sql()
+        with self._writing() as connection:
+            self._holders.beat(connection, session_id, now)
+            raised = held.session.raised_header()
+            if raised is not None:
+                sqlite_rows.replace_header(connection, raised)
+            sqlite_rows.insert_entry(connection, session_id, held.last + 1, sealed, now)
+        held.session.commit(sealed)
+        held.last += 1
+
+    def delete(self, session_id: str) -> None:
+        """Remove a session with its entries and its hold.
+
+        Raises:
+            NoSession: when it is not there. SessionLocked: when another holds it.
+        """
+        with self._writing() as connection:
+            stale = self._claim(connection, session_id)
+            for table, column in (*_ROWS_OF_A_SESSION, ("sessions", "id")):
+                connection.execute(
+                    f"DELETE FROM {table} WHERE {column} = ?",  # noqa: S608 - fixed names
+                    (session_id,),
+                )
+        self._tell(stale)
+
+    def put(self, session: Session) -> Put:
+        """Insert what is missing of a session, which is not held afterwards.
+
+        Raises:
+            SessionExists: when what is there is not its beginning.
+            SessionLocked: when another holds it.
+        """
+        with self._writing() as connection:
+            there = sqlite_rows.shared(connection, session)
+            if there == sqlite_rows.OTHER:
+                raise SessionExists(
+                    f'session "{shown(session.id)}" is in the store and is not the beginning '
+                    "of this one",
+                    session_id=session.id,
+                )
+            if there == len(session):
+                return Put.PRESENT
+            if there == sqlite_rows.ABSENT:
+                sqlite_rows.insert_session(connection, session)
+            stale = self._holders.claim(connection, session.id)
+            sqlite_rows.insert_rest(connection, session, max(there, 0))
+            self._holders.release(connection, session.id)
+        self._tell(stale)
+        return Put.CREATED if there == sqlite_rows.ABSENT else Put.EXTENDED
+
+    def content(self, session_id: str) -> bytes:
+        """Return the lines of a session, whatever they are.
+
+        Raises:
+            NoSession: when it is not there.
+        """
+        found = self._find(lambda connection: sqlite_rows.content(connection, session_id))
+        if found is None:
+            raise self.none(session_id)
+        return found
+
+    def holds(self, session: Session) -> bool:
+        """Return whether exactly the lines of a session are there."""
+        found = self._find(lambda connection: sqlite_rows.shared(connection, session))
+        return found == len(session)
+
+    def let_go(self, session_id: str) -> None:
+        """Let others have a session, if it is held here."""
+        # A forked child must not end what its parent holds.
+        if self._writer is not None and not self._writer.is_inherited:
+            with self._writing() as connection:
+                self._holders.release(connection, session_id)
+
+    def holder(self, session_id: str) -> LockHolder | None:
+        """Return who holds a session."""
+        return self._find(lambda connection: holder_of(connection, session_id))
+
+    def break_lock(self, session_id: str) -> None:
+        """Remove the hold on a session, whoever has it."""
+        with self._writing() as connection:
+            break_hold(connection, session_id)
+
+    def close(self) -> None:
+        """Release what is held, and close all connections.
+
+        Raises:
+            sqlite3.Error: when that cannot be written; all is closed all the same.
+        """
+        try:
+            if self._writer is not None and not self._writer.is_inherited:
+                with self._writing() as connection:
+                    self._holders.release_all(connection)
+        finally:
+            self._holders.end()
+            self._reader.close()
+
+    def none(self, session_id: str) -> NoSession:
+        """Return the error for a session that is not there."""
+        return NoSession(
+            f'{self._path} has no session "{shown(session_id)}"', session_id=str(session_id)
+        )
+
+
+def abandon(sessions: Sessions) -> None:
+    """Close what a store left behind when it was collected, or when the interpreter ends."""
+    with contextlib.suppress(sqlite3.Error, AgentSessionError, OSError):
+        sessions.close()

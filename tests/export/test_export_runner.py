@@ -1,0 +1,235 @@
+"""Whole stores: targets, processes, tables, and what the report says."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import agentsession as ags
+from agentsession import atif, export
+from agentsession.export.runner import risky_ids
+from agentsession.testing import SessionBuilder
+
+
+def load_from(folder: Path, session_id: str) -> ags.Session:
+    """Open a session; at the top of a module, so that other processes can do it too."""
+    return ags.read(folder / f"{session_id}.jsonl")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    for number in range(4):
+        build = SessionBuilder(id=f"s{number}", cwd="/home/u")
+        build.config(model="m-1", tools_added=[{"type": "function", "name": "ls"}])
+        fork = build.user(f"Question {number}")
+        usage = {"input_tokens": 10, "output_tokens": 2}
+        called = build.call("call_1", "ls", '{"p": "."}', hashed=False, usage=usage)
+        build.output("call_1", "a.txt")
+        build.answer("Done.", hashed=False)
+        build.append(ags.LabelEntry(called, "good"))
+        build.append(ags.OutcomeEntry("eval", called, score=0.5))
+        build.append(ags.OutcomeEntry("task", pass_=True))
+        build.session.branch(fork)
+        build.answer("Another way.", hashed=False)
+        ags.write(folder / f"s{number}.jsonl", build.session)
+    return folder
+
+
+IDS = [f"s{number}" for number in range(4)]
+
+
+def targets(folder: Path) -> export.Targets:
+    return export.Targets(
+        directory=folder / "out",
+        jsonl=folder / "all.jsonl",
+        flat=folder / "flat.jsonl",
+        parquet=None,
+    )
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_several_processes_write_what_one_writes(store: Path, tmp_path: Path) -> None:
+    load = partial(load_from, store)
+    seen: list[export.Progress] = []
+    reports = []
+    for jobs in (1, 2):
+        work = export.Work(
+            targets=targets(tmp_path / str(jobs)),
+            options=export.Options(redactors=[export.home_paths("/home/u")]),
+        )
+        reports.append(export.export_sessions(load, IDS, work, jobs=jobs, progress=seen.append))
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+    assert reports[0].totals == reports[1].totals
+    assert reports[0].totals["documents"] == 8
+    assert reports[0].totals["sessions"] == 4
+    assert seen[-1] == export.Progress("s3", 4, 4)
+    assert len(contents(tmp_path / "1")) == 10
+    assert b"/home/u" not in contents(tmp_path / "1")["all.jsonl"]
+
+
+def test_a_line_of_the_jsonl_file_is_a_document(store: Path, tmp_path: Path) -> None:
+    work = export.Work(targets=export.Targets(jsonl=tmp_path / "x" / "all.jsonl"))
+    export.export_sessions(partial(load_from, store), IDS, work)
+    lines = (tmp_path / "x" / "all.jsonl").read_bytes().splitlines()
+    assert len(lines) == 8
+    for line in lines:
+        assert atif.validate(atif.parse(line), strict=True) == ()
+
+
+def rows_of(store: Path, tmp_path: Path) -> list[dict[str, object]]:
+    work = export.Work(targets=export.Targets(flat=tmp_path / "flat.jsonl"))
+    export.export_sessions(partial(load_from, store), ["s0"], work)
+    return [json.loads(line) for line in (tmp_path / "flat.jsonl").read_bytes().splitlines()]
+
+
+def test_rows_have_every_column_of_every_step(store: Path, tmp_path: Path) -> None:
+    rows = rows_of(store, tmp_path)
+    assert all(list(row) == list(export.COLUMNS) for row in rows)
+    call = next(row for row in rows if row["tool_name"])
+    assert call["tool_name"] == "ls"
+    assert call["arguments"] == '{"p":"."}'
+    assert call["observation"] == "a.txt"
+    assert call["prompt_tokens"] == 10
+    assert call["labels"] == '["good"]'
+    assert json.loads(str(call["outcome"]))[0]["score"] == 0.5
+    assert [one["kind"] for one in json.loads(str(call["document_outcome"]))] == ["eval", "task"]
+    assert call["model"] == "m-1"
+    assert {row["source"] for row in rows} == {"user", "agent"}
+
+
+def test_parquet_holds_the_same_rows(store: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    work = export.Work(targets=export.Targets(parquet=tmp_path / "steps.parquet"))
+    export.export_sessions(partial(load_from, store), ["s0"], work)
+    table = parquet.read_table(tmp_path / "steps.parquet")
+    assert table.column_names == list(export.COLUMNS)
+    assert table.to_pylist() == rows_of(store, tmp_path)
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+
+
+def test_duckdb_reads_both_tables(store: Path, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    work = export.Work(
+        targets=export.Targets(flat=tmp_path / "f.jsonl", parquet=tmp_path / "f.parquet")
+    )
+    export.export_sessions(partial(load_from, store), IDS, work)
+    for table in (f"read_json_auto('{tmp_path}/f.jsonl')", f"'{tmp_path}/f.parquet'"):
+        found = duckdb.sql(
+            f"SELECT tool_name, count(*), sum(prompt_tokens) FROM {table} "
+            "WHERE source = 'agent' AND main = false AND tool_name IS NOT NULL GROUP BY 1"
+        ).fetchall()
+        assert found == [("ls", 4, 40)]
+
+
+def test_without_pyarrow_the_error_says_what_to_do(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    work = export.Work(targets=export.Targets(parquet=tmp_path / "steps.parquet"))
+    with pytest.raises(export.CannotExport, match="agentsession"):
+        export.export_sessions(partial(load_from, store), ["s0"], work)
+
+
+def test_what_cannot_be_opened_is_a_finding_and_the_rest_goes_on(
+    store: Path, tmp_path: Path
+) -> None:
+    (store / "s1.jsonl").write_text("not a session\n")
+    work = export.Work(targets=targets(tmp_path))
+    report = export.export_sessions(partial(load_from, store), [*IDS, "s9"], work)
+    codes = [finding.code for finding in report.findings]
+    assert codes.count("unreadable-session") == 2
+    assert report.totals["left_out"] == 2
+    assert report.totals["documents"] == 6
+    assert not export.is_whole(report)
+
+
+def test_a_path_without_a_context_and_one_without_steps_are_left_out(tmp_path: Path) -> None:
+    build = SessionBuilder()
+    root = build.config(model="m")
+    build.append(ags.CompactionEntry("nowhere", {"type": "message", "role": "user"}))
+    build.session.branch(root)
+    build.append(ags.InfoEntry("nothing here"))
+    build.session.branch(root)
+    build.user("something")
+    work = export.Work(targets=targets(tmp_path))
+    report = export.export_session(build.session, work)
+    assert sorted(finding.code for finding in report.findings) == ["no-context", "no-steps"]
+    assert report.totals["documents"] == 1
+    assert len((tmp_path / "all.jsonl").read_bytes().splitlines()) == 1
+    empty = export.export_session(ags.Session(), work)
+    assert [finding.code for finding in empty.findings] == ["no-steps"]
+
+
+def test_imported_sessions_show_their_current_leaf_only(tmp_path: Path) -> None:
+    build = SessionBuilder(harness=ags.Harness("opencode", "1"))
+    fork = build.user("one")
+    build.user("two")
+    build.session.branch(fork)
+    build.user("three")
+    for leaves, count in (("auto", 1), ("current", 1), ("all", 2)):
+        work = export.Work(targets=targets(tmp_path), leaves=leaves)  # type: ignore[arg-type]
+        assert export.export_session(build.session, work).totals["documents"] == count
+
+
+def test_a_report_counts_and_says_what_was_left_out(tmp_path: Path) -> None:
+    build = SessionBuilder()
+    kept = build.user("first")
+    build.answer("bad", hashed=False, status="failed")
+    build.item(
+        {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_file", "filename": "a.pdf"}],
+        }
+    )
+    key = "sk-proj-abcDEF1234567890abcDEF1234567890abcDEF12"
+    build.user(f"use {key}")
+    del kept
+    options = export.Options(failed_calls="drop", redactors=[export.detect_secrets()])
+    report = export.export_session(
+        build.session, export.Work(targets=targets(tmp_path), options=options)
+    )
+    found = {finding.code: finding for finding in report.findings}
+    assert report.totals["failed_calls_left_out"] == 1
+    assert report.totals["degraded_media"] == 1
+    assert report.totals["redacted"] > 0
+    assert set(found) == {"failed-call-left-out", "degraded-file", "secret-redacted"}
+    assert "step 3" in found["secret-redacted"].where  # type: ignore[attr-defined]
+    assert key not in json.dumps(report.to_dict())
+    for path, data in contents(tmp_path).items():
+        assert key.encode() not in data, path
+
+
+def test_what_remains_is_found_with_its_place() -> None:
+    build = SessionBuilder()
+    key = "ghp_" + "a1B2" * 9
+    build.call("call_1", "sh", json.dumps({"token": key}), hashed=False)
+    document = export.to_atif(export.at(build.session, build.session.leaf or ""))
+    found = export.find_secrets(document)
+    assert {finding.where for finding in found} == {
+        "$.steps[0].tool_calls[0].arguments.token",
+        "$.steps[0].extra.openresponses.items[0].arguments",
+    }
+    assert key not in str(found)
+    assert export.find_secrets(export.redact(document, export.detect_secrets())) == ()
+
+
+def test_ids_that_could_share_a_name_are_known_beforehand() -> None:
+    assert risky_ids(["a", "b", "c-d"]) == frozenset()
+    assert risky_ids(["a/b", "a-b"]) == {"a-b"}
+    assert risky_ids(["a", "a_b"]) == {"a_b"}
