@@ -184,7 +184,7 @@ class Header(Record):
         return getattr(self, "_line", b"") or join_members(self._loaded())
 
 
-def refuse_broken_id(entry_or_session_id: str) -> None:
+def refuse_broken_id(entry_or_session_id: object) -> None:
     """Refuse an id that JSON text cannot hold, because it would come back as another one.
 
     Raises:

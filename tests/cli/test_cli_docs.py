@@ -78,7 +78,7 @@ def _holds(field: str, fields: set[str]) -> bool:
 def test_fields_of_show_and_verify(call: Caller, session_file: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare.jsonl"
     bare.write_bytes(
-        b'{"type":"session","format":"agentsession/0.5","id":"s","created_at":"2026-01-01T00:00:00Z"'
+        b'{"type":"session","format":"agentsession/0.4","id":"s","created_at":"2026-01-01T00:00:00Z"'
         b',"payload":"openresponses/1"}\n'
         b'{"type":"info","id":"x","parent":null,"ts":"2026-01-01T00:00:00Z",'
         b'"parents":[{"session":"s9","entry":"y"}]}\n{"type":'

@@ -51,10 +51,11 @@ Messages = list[dict[str, Any]]
 Lowering = Callable[[Sequence[Piece], Target, Profile], Messages]
 
 WIRES: Final[Mapping[str, tuple[str, Lowering]]] = {
-    "/v1/chat/completions": ("messages", chat_messages),
-    "/v1/messages": ("messages", anthropic_messages),
-    "/v1/responses": ("input", responses_input),
+    "/chat/completions": ("messages", chat_messages),
+    "/messages": ("messages", anthropic_messages),
+    "/responses": ("input", responses_input),
 }
+"""By how a request's path ends: the member that holds the messages, and how they are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +161,10 @@ def _logged(recording: Path) -> Iterator[dict[str, Any]]:
 
 
 def _judge(request: dict[str, Any], answers: Sequence[Answer]) -> dict[str, Any]:
-    path, number = request["path"], request["n"]
-    verdict = {"n": number, "path": path}
-    if path not in WIRES:
+    number = request["n"]
+    verdict = {"n": number, "path": request["path"]}
+    path = next((ending for ending in WIRES if request["path"].endswith(ending)), "")
+    if not path:
         return {**verdict, "verdict": "impossible", "reason": "unknown-wire"}
     logged = spoken(request["body"].get(WIRES[path][0]) or [])
     found = [answer for answer in answers if same(logged, answer.on(path))]

@@ -6,11 +6,11 @@ Spec: opencode 2, decision D7.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 _ID: Final = re.compile(r"[a-z]{2,5}_([0-9a-f]{12})[0-9A-Za-z]*", re.ASCII)
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - all times here are UTC
 _WRAP: Final = 1 << 36
 _COUNTER_BITS: Final = 12
 _FIRST: Final = 1_577_836_800_000  # 2020: OpenCode did not exist before 2024
@@ -50,6 +50,6 @@ def id_time(name: str, near: int, *, descending: bool = False) -> int | None:
 
 def iso(millis: int) -> str:
     """Return a time as the format writes it, in UTC with milliseconds."""
-    moment = _EPOCH + timedelta(milliseconds=millis)
-    fraction = f".{moment.microsecond // 1000:03d}".rstrip("0").rstrip(".")
-    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+    seconds, rest = divmod(millis, 1000)
+    moment = (_EPOCH + timedelta(seconds=seconds)).isoformat()
+    return f"{moment}.{rest:03d}".rstrip("0") + "Z" if rest else f"{moment}Z"

@@ -35,7 +35,7 @@ COMPACTION_QUESTION: Final = "What did we do so far?"
 SUBTASK_QUESTION: Final = "The following tool was executed by the user"
 _UNSENT_FILES: Final = frozenset({"text/plain", "application/x-directory"})
 _IDS: Final = frozenset({"id", "sessionID", "messageID"})
-_ULID_LENGTH: Final = 26
+_NO_KEY: Final = "ProviderAuthError"
 
 
 @dataclass(slots=True)
@@ -75,11 +75,14 @@ class Lowered:
 
     @property
     def made_request(self) -> bool:
-        """Whether a model was called: not for a user's shell command or subtask.
+        """Whether a model was called: not for a user's shell command or subtask, or without a key.
 
         Spec: opencode 6.
         """
         if self.is_user:
+            return False
+        error = self.info.error
+        if error is not None and error.name == _NO_KEY and not self.record.parts:
             return False
         types = {part.part.type for part in self.record.parts if part.part is not None}
         ran = names.PART_TOOL in types
@@ -292,8 +295,3 @@ def state_rest(state: dict[str, Any]) -> dict[str, Any]:
 def without(value: dict[str, Any], left_out: set[str] | frozenset[str]) -> dict[str, Any]:
     """Return an object without some of its members."""
     return {name: member for name, member in value.items() if name not in left_out}
-
-
-def is_ulid(call_id: str) -> bool:
-    """Return whether OpenCode itself made a call's id. Spec: opencode 2."""
-    return len(call_id) == _ULID_LENGTH and call_id.startswith("01")

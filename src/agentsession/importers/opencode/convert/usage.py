@@ -1,8 +1,9 @@
 """Usage: OpenCode's token counts as the payload's usage, and sums of both.
 
-``input_tokens`` counts uncached input, cache reads and cache writes; ``output_tokens`` is
-OpenCode's ``output``, which in all recorded releases holds the reasoning tokens. Spec:
-format 5.6, decision D12.
+``input_tokens`` counts uncached input, cache reads and cache writes; ``output_tokens`` holds
+the reasoning tokens, as OpenCode's ``output`` does in all recorded releases. Where a step's
+own total says that its ``output`` leaves them out, they are added. Spec: format 5.6,
+decision D12.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ def usage_of(tokens: Tokens | None) -> dict[str, Any] | None:
     details: dict[str, Any] = {"cached_tokens": counts["cache_read"]}
     if counts["cache_write"]:
         details["cache_creation_tokens"] = counts["cache_write"]
-    total = values.count(tokens.total)
+    total, made = values.count(tokens.total), counts["output"]
+    if counts["reasoning"] and total == given + made + counts["reasoning"]:
+        made += counts["reasoning"]
     return {
         "input_tokens": given,
-        "output_tokens": counts["output"],
-        "total_tokens": total or given + counts["output"],
+        "output_tokens": made,
+        "total_tokens": total or given + made,
         "input_tokens_details": details,
         "output_tokens_details": {"reasoning_tokens": counts["reasoning"]},
     }
