@@ -89,6 +89,30 @@ if TYPE_CHECKING:
         AgentSessionError as AgentSessionError,
     )
     from agentsession.errors import (
+        AnswerNotDispatched as AnswerNotDispatched,
+    )
+    from agentsession.errors import (
+        BadConvergence as BadConvergence,
+    )
+    from agentsession.errors import (
+        BadID as BadID,
+    )
+    from agentsession.errors import (
+        BadNormalisation as BadNormalisation,
+    )
+    from agentsession.errors import (
+        BadTarget as BadTarget,
+    )
+    from agentsession.errors import (
+        CallAnswered as CallAnswered,
+    )
+    from agentsession.errors import (
+        CallCompleted as CallCompleted,
+    )
+    from agentsession.errors import (
+        CallIDRepeated as CallIDRepeated,
+    )
+    from agentsession.errors import (
         CallRejected as CallRejected,
     )
     from agentsession.errors import (
@@ -137,6 +161,12 @@ if TYPE_CHECKING:
         RecordMissing as RecordMissing,
     )
     from agentsession.errors import (
+        RejectDispatched as RejectDispatched,
+    )
+    from agentsession.errors import (
+        ReservedMember as ReservedMember,
+    )
+    from agentsession.errors import (
         SessionExists as SessionExists,
     )
     from agentsession.errors import (
@@ -149,7 +179,13 @@ if TYPE_CHECKING:
         Superseded as Superseded,
     )
     from agentsession.errors import (
+        UnresolvedMigration as UnresolvedMigration,
+    )
+    from agentsession.errors import (
         UnsupportedFormat as UnsupportedFormat,
+    )
+    from agentsession.forks import (
+        fork as fork,
     )
     from agentsession.header import (
         ALL_RECORDS as ALL_RECORDS,
@@ -177,6 +213,12 @@ if TYPE_CHECKING:
     )
     from agentsession.items import (
         tool_name as tool_name,
+    )
+    from agentsession.migration import (
+        Migrated as Migrated,
+    )
+    from agentsession.migration import (
+        migrate_file as migrate_file,
     )
     from agentsession.parts import (
         VCS as VCS,
@@ -329,6 +371,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "forks": ("fork",),
+    "migration": ("Migrated", "migrate_file"),
     "calls": (
         "Call",
         "CallState",
@@ -363,6 +407,17 @@ _HOMES = {
         "hash_text",
     ),
     "errors": (
+        "UnresolvedMigration",
+        "ReservedMember",
+        "RejectDispatched",
+        "CallIDRepeated",
+        "CallCompleted",
+        "CallAnswered",
+        "BadTarget",
+        "BadNormalisation",
+        "BadID",
+        "BadConvergence",
+        "AnswerNotDispatched",
         "AgentSessionError",
         "CallRejected",
         "CannotHash",
@@ -484,8 +539,16 @@ __all__ = [
     "PAYLOAD",
     "VCS",
     "AgentSessionError",
+    "AnswerNotDispatched",
+    "BadConvergence",
+    "BadID",
+    "BadNormalisation",
+    "BadTarget",
     "BranchSummaryEntry",
     "Call",
+    "CallAnswered",
+    "CallCompleted",
+    "CallIDRepeated",
     "CallRejected",
     "CallState",
     "CannotHash",
@@ -513,6 +576,7 @@ __all__ = [
     "ItemEntry",
     "LabelEntry",
     "LinkEntry",
+    "Migrated",
     "NoContext",
     "NoEntry",
     "NoHash",
@@ -528,7 +592,9 @@ __all__ = [
     "RecordMissing",
     "Recorded",
     "Reference",
+    "RejectDispatched",
     "Rel",
+    "ReservedMember",
     "ResponseEntry",
     "Run",
     "RunEntry",
@@ -544,6 +610,7 @@ __all__ = [
     "Trigger",
     "TruncatedLine",
     "UnknownEntry",
+    "UnresolvedMigration",
     "UnsupportedFormat",
     "Verdict",
     "Verification",
@@ -557,6 +624,7 @@ __all__ = [
     "config_from_request_parts",
     "continue_session",
     "dump",
+    "fork",
     "git_revision",
     "hash_bytes",
     "hash_file",
@@ -566,6 +634,7 @@ __all__ = [
     "in_context",
     "is_extension",
     "marshal_entry",
+    "migrate_file",
     "new_entry_id",
     "new_session_id",
     "parse_format",

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from agentsession import text, versions
+from agentsession import id_blocks, text, versions
 from agentsession.codec import ENTRY_TYPES, Undecodable, decode_entry
 from agentsession.members import Version
 from agentsession.record_entries import UnknownEntry
@@ -61,6 +61,14 @@ class _Line(msgspec.Struct, gc=False):
     normalised: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
+class _Values(_Line, gc=False):
+    """The same, of lines that are decoded already."""
+
+    source: Any = msgspec.UNSET
+    parents: Any = msgspec.UNSET
+    normalised: Any = msgspec.UNSET
+
+
 _CHECKED_HERE = frozenset({"item", "response", "custom", "info", "label", "link"})
 _CHECKED_EXACTLY = frozenset(
     {
@@ -79,13 +87,16 @@ _NAMES = {name: intern(name) for name in _CHECKED_HERE | _CHECKED_EXACTLY}
 _DECODER = msgspec.json.Decoder(_Line)
 
 # The 29th of February and the years below 1000 are left to the exact way.
-_PLAIN_TIMES = re.compile(
-    r"(?:[1-9][0-9]{3}-"
+_PLAIN_CLOCK = (
+    r"[1-9][0-9]{3}-"
     r"(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)"
     r"|(?:0[13578]|1[02])-31)"
-    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
-    r"(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])\n)*"
+    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
 )
+_PLAIN_TIMES = re.compile(
+    rf"(?:{_PLAIN_CLOCK}(?:\.[0-9]+)?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])\n)*"
+)
+_TIMES_OF_IDS = re.compile(rf"(?:{_PLAIN_CLOCK}(?:\.[0-9]{{0,8}}[1-9])?Z\n)*")
 _UTF8_STEP = 1 << 15
 
 Envelopes = tuple[list[str], list[str | None], list[str]]
@@ -105,11 +116,31 @@ def envelopes(block: bytes, version: Version) -> Envelopes | None:
         rows = _DECODER.decode_lines(block)
     except (msgspec.DecodeError, RecursionError):
         return None
-    if len(rows) != count:
+    return _of_rows(rows, block, version, _PLAIN_TIMES) if len(rows) == count else None
+
+
+def verified(block: bytes, version: Version) -> Envelopes | None:
+    """Return what :func:`envelopes` does, where every id is certainly its line's hash.
+
+    Spec: later drafts 3.
+    """
+    lines = id_blocks.decoded(block)
+    if lines is None:
         return None
+    try:
+        rows = msgspec.convert(lines, list[_Values])
+    except (msgspec.ValidationError, RecursionError):
+        return None
+    found = _of_rows(rows, block, version, _TIMES_OF_IDS)
+    return found if found is not None and id_blocks.hold(block, found[0], lines) else None
+
+
+def _of_rows(
+    rows: list[Any], block: bytes, version: Version, times: re.Pattern[str]
+) -> Envelopes | None:
     types = [_NAMES.get(row.type) or intern(row.type) for row in rows]
     ids = [row.id for row in rows]
-    if "" in ids or "" in types or not _times_are_plain([row.ts for row in rows]):
+    if "" in ids or "" in types or not _match(times, [row.ts for row in rows]):
         return None
     if not _members_hold(rows, types, block, version):
         return None
@@ -144,9 +175,9 @@ def _is_utf8(block: bytes) -> bool:
     return True
 
 
-def _times_are_plain(times: list[str]) -> bool:
+def _match(pattern: re.Pattern[str], times: list[str]) -> bool:
     times.append("")
-    return _PLAIN_TIMES.fullmatch("\n".join(times)) is not None
+    return pattern.fullmatch("\n".join(times)) is not None
 
 
 def _members_hold(rows: list[Any], types: list[str], block: bytes, version: Version) -> bool:

@@ -17,8 +17,8 @@ from typing import Final
 from agentsession import ijson, text
 from agentsession._scan import string, tokens
 from agentsession.canonical import canonical_number
-from agentsession.entry_ids import is_plain
 from agentsession.errors import BadNormalisation, InvalidEntry
+from agentsession.id_blocks import is_plain
 from agentsession.members import join_members
 
 NORMALISED: Final = "normalised"

@@ -173,4 +173,6 @@ def sessions(draw: st.DrawFn, max_entries: int = 14) -> ags.Session:
             build.append(ags.OutcomeEntry("eval", target, score=score, details=draw(json_values)))
         else:
             build.append(ags.LabelEntry(draw(st.sampled_from(ids)), draw(st.none() | words)))
+    if not len(session):
+        build.user("x")
     return session

@@ -238,7 +238,14 @@ def test_reading_while_writers_come_and_go(place: Path) -> None:
 
 READ = """
 import sys
+from agentsession.errors import StoreFailed
 from agentsession.stores import SQLiteStore
+try:
+    SQLiteStore(sys.argv[1])
+except StoreFailed as error:
+    assert "open it read-only" in str(error)
+else:
+    raise AssertionError
 with SQLiteStore(sys.argv[1], read_only=True) as store:
     print(len(store.open("s")), len(list(store.list())))
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 from typing import Any
 
 import pytest
@@ -333,3 +334,7 @@ def test_an_odd_origin_is_an_empty_one(value: object) -> None:
 def test_an_origin_and_its_plain_values_are_one() -> None:
     origin = Origin("msg", 2, "p", "m", {"a": {"b": 1}}, "a.b", error=True, executed=True)
     assert Origin.of(origin.to_dict()) == origin
+
+
+def test_the_example_of_the_package_works() -> None:
+    assert doctest.testmod(wire).failed == 0

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from agentsession import atif
 from agentsession.export.names import REPLACEMENT, digest, main_document_name
-from agentsession.export.walk import mapped
+from agentsession.export.walk import mapped, texts
 
 _KEPT: Final = frozenset(
     {
@@ -96,18 +96,25 @@ class Words(Stepwise):
     def __init__(self, redactor: Callable[[str], str]) -> None:
         self.redactor = redactor
         self._numbers = bool(getattr(redactor, "numbers", False))
+        self._may_hold: Callable[[str], bool] | None = getattr(redactor, "may_hold", None)
         self._seen: dict[str, str] = {}
 
     def head(self, head: dict[str, Any]) -> dict[str, Any]:
         """Return the root with all its text changed."""
-        self._seen.clear()
-        return self._declared(head)
+        return self._changed(head)
 
     def step(self, step: dict[str, Any]) -> dict[str, Any]:
         """Return the step with all its text changed."""
-        # The text of a message stands in a step twice: as such and in the raw item.
+        return self._changed(step)
+
+    def _changed(self, value: dict[str, Any]) -> dict[str, Any]:
+        # One look at everything together costs less than one at each text. The text of a
+        # message stands in a step twice: as such and in the raw item.
+        look = None if self._numbers else self._may_hold
+        if look is not None and not look("\n".join(dict.fromkeys(texts(value)))):
+            return value
         self._seen.clear()
-        return self._declared(step)
+        return self._declared(value)
 
     def text(self, text: str) -> str:
         """Return a text in its new form."""

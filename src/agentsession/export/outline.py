@@ -19,7 +19,7 @@ from agentsession.export.plan import Kind, Plan, Step
 from agentsession.export.planner import Planner
 from agentsession.export.render import Renderer
 from agentsession.export.trajectory import Trajectory
-from agentsession.export.usage import Totals, totals, view
+from agentsession.export.usage import MODEL_CALLS, Totals, totals, view
 from agentsession.findings import Finding
 from agentsession.settings import Settings
 
@@ -86,7 +86,7 @@ class Outline:
         self._plan: Plan = planner.run()
         self._settings = leading_settings(entries)
         self._totals: Totals = totals(path, options.cost)
-        shown = totals(entries, None).calls
+        shown = sum(isinstance(entry, MODEL_CALLS) for entry in entries)
         self._folded = self._totals.calls - shown
         self._add_instructions(entries, planner.settings)
         self._renderer = Renderer(

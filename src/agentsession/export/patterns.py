@@ -140,12 +140,21 @@ def _assigned(kind: str, name: str, accept: Accept) -> Pattern:
     return Pattern(kind, expression, accept, _name_start)
 
 
+def _flag(kind: str, name: str, accept: Accept) -> Pattern:
+    """An option of a command and its value."""
+    expression = re.compile(rf"--(?P<name>{name})\s{{1,3}}{_VALUE}")
+    return Pattern(kind, expression, accept, _name_start)
+
+
 _NAMED: Final = r"(?P<name>[A-Za-z0-9_.\-]{0,40}%s)"
 
 _IS: Final = r"(?:\\*[\"'`])?\s{0,3}[=:]"
+_FLAG: Final = r"(?<=--%s)\s"
 _PASSWORD: Final = _assigned("password", _NAMED % r"(?:password|passwd|pwd)", is_password)
 _CREDENTIAL: Final = _assigned("credential", _NAMED % r"(?:key|token)", is_credential_value)
 _SECRET: Final = _assigned("credential", _NAMED % r"secret", is_credential_value)
+_PASSWORD_FLAG: Final = _flag("password", "password", is_password)
+_CREDENTIAL_FLAG: Final = _flag("credential", "(?:token|api-key)", is_credential_value)
 _SK: Final = r"sk-(?:proj-|svcacct-|admin-|None-|or-v1-)?"
 _GITLAB: Final = r"gl(?:pat|dt|rt|ptt|soat|cbt|ft|imt|agent|oas|ffct)-"
 _XAPP: Final = r"xapp-[0-9]-[A-Z0-9]{8,20}-[0-9]{8,20}-[a-f0-9]{16,128}"
@@ -160,11 +169,12 @@ _WEBHOOK: Final = r"hooks\.slack\.com\\*/(?P<secret>(?:services|workflows)[A-Za-
 
 ANCHORS: Final[tuple[Anchor, ...]] = (
     _anchor(
-        rf"k(?:-[A-Za-z0-9]|_live_|_test_|e[yn]{_IS})",
+        rf"k(?:-[A-Za-z0-9]|_live_|_test_|e[yn]{_IS}|en{_FLAG % 'token'}|ey{_FLAG % 'api-key'})",
         _token("anthropic-key", rf"sk-ant-[a-z0-9]{{2,12}}-{_WORD}{{20,200}}", 1),
         _token("stripe-key", r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,250}", 1),
         _token("openai-key", rf"{_SK}{_WORD}{{20,250}}", 1, random=True),
         _CREDENTIAL,
+        _CREDENTIAL_FLAG,
     ),
     _anchor(
         r"g(?:h[opsru]_|ithub_pat_|sk_|l[a-z]{2,5}-)",
@@ -217,7 +227,9 @@ ANCHORS: Final[tuple[Anchor, ...]] = (
         Pattern("slack-webhook", re.compile(_WEBHOOK)),
         needle="hooks.slack.com",
     ),
-    _anchor(rf"assw(?:or)?d{_IS}", _PASSWORD, needle="assw"),
+    _anchor(
+        rf"assw(?:or)?d(?:{_IS}|{_FLAG % 'password'})", _PASSWORD, _PASSWORD_FLAG, needle="assw"
+    ),
     _anchor(rf"W(?:OR)?D{_IS}", _PASSWORD, needle="W"),
     _anchor(rf"K(?:ey|en|EY|EN){_IS}", _CREDENTIAL, needle="K"),
     _anchor(rf"ecret{_IS}", _SECRET, needle="ecret"),

@@ -86,6 +86,7 @@ class Step:
         kind: what it is made from.
         entry: its item, compaction or branch summary; ``None`` for agent steps.
         items: the output items of an agent step.
+        call_ids: the ids of the calls among them.
         response: the response of an agent step.
         response_id: the response its items belong to; empty when unknown.
         results: what its observation holds.
@@ -103,6 +104,7 @@ class Step:
     kind: Kind
     entry: Entry | None = None
     items: list[ItemEntry] = field(default_factory=list)
+    call_ids: list[str] = field(default_factory=list)
     response: ResponseEntry | None = None
     response_id: str = ""
     results: list[Result] = field(default_factory=list)

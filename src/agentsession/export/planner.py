@@ -136,8 +136,10 @@ class Planner:
         else:
             self._by_entry[entry.id] = step
         step.items.append(entry)
-        if call_id and step is not self._group:
-            self._by_call[call_id] = step
+        if call_id:
+            step.call_ids.append(call_id)
+            if step is not self._group:
+                self._by_call[call_id] = step
 
     def _result(self, call_id: str, entry: ItemEntry) -> None:
         # An output recorded before its response must not cut the model call in two.
@@ -182,10 +184,7 @@ class Planner:
         effort = (self.settings.reasoning or {}).get("effort")
         step.effort = effort if isinstance(effort, str) else ""
         self._put(step)
-        for entry in step.items:
-            item = view(entry).item
-            if item.type == "function_call" and item.call_id:
-                self._by_call[item.call_id] = step
+        self._by_call.update(dict.fromkeys(step.call_ids, step))
 
     def _add(self, step: Step) -> None:
         self._close()

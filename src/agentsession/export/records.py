@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from agentsession import text
+from agentsession.codec import ENTRY_TYPES
 from agentsession.entries import ConfigEntry, Entry
 from agentsession.export.names import with_unknown
 from agentsession.export.usage import view
@@ -32,6 +33,15 @@ _MAPPED: Final[Version] = (0, 3)
 """The newest format whose members have a place of their own in a document."""
 
 _ENVELOPE: Final = frozenset({"parents", "normalised", "legacy_id"})
+_LATER: Final = {
+    name: tuple(
+        wire
+        for wire, member in kind.MEMBERS.items()
+        if member.since > _MAPPED and wire not in _ENVELOPE
+    )
+    for name, kind in ENTRY_TYPES.items()
+}
+"""The members of later drafts, by entry type."""
 
 
 def others(entry: Entry) -> dict[str, Any]:
@@ -40,8 +50,8 @@ def others(entry: Entry) -> dict[str, Any]:
     These are unknown ones and those of later drafts.
     """
     found = dict(entry.unknown)
-    for wire, member in entry.MEMBERS.items():
-        if member.since > _MAPPED and wire not in _ENVELOPE and entry.has(wire):
+    for wire in _LATER.get(entry.type, ()):
+        if entry.has(wire):
             found[wire] = text.parse(entry.text_of(wire) or b"null")
     return found
 

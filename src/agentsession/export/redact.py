@@ -59,6 +59,15 @@ class Secrets:
                         text, condensed = changed, Condensed(changed)
         return text
 
+    def may_hold(self, text: str) -> bool:
+        """Return whether a text can hold one of the values; ``False`` is certain."""
+        if any(value in text for value, _ in self._forms):
+            return True
+        condensed = Condensed(text)
+        return any(
+            shape.may_stand_in(text, condensed) for _, shapes in self._forms for shape in shapes
+        )
+
 
 def _without(text: str, shape: Form) -> str:
     found = shape.find(text)

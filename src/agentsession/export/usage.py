@@ -22,6 +22,9 @@ from agentsession.settings import Settings
 
 E = TypeVar("E", bound=Entry)
 
+MODEL_CALLS: Final = (ResponseEntry, CompactionEntry, BranchSummaryEntry)
+"""The entries that stand for a call of a model."""
+
 _MOST: Final = 2**63 - 1
 
 
@@ -111,10 +114,13 @@ def totals(path: Iterable[Entry], cost: Cost | None) -> Totals:
     found = Totals()
     settings = Settings()
     for entry in path:
+        if isinstance(entry, ConfigEntry):
+            settings = settings.apply(view(entry)) if cost is not None else settings
+            continue
+        if not isinstance(entry, MODEL_CALLS):
+            continue
         seen = view(entry)
-        if isinstance(seen, ConfigEntry):
-            settings = settings.apply(seen) if cost is not None else settings
-        elif isinstance(seen, ResponseEntry | CompactionEntry | BranchSummaryEntry):
+        if isinstance(seen, ResponseEntry | CompactionEntry | BranchSummaryEntry):
             found.calls += 1
             if seen.usage is not None:
                 found.tokens += Tokens.of(seen.usage)

@@ -5,11 +5,27 @@ Spec: export 11.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 Change = Callable[[str, str], str]
 """A string in its new form, from the name of the member it stands in and itself."""
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Yield every string and member name in a JSON value, in no particular order."""
+    pending = [value]
+    while pending:
+        found = pending.pop()
+        if isinstance(found, str):
+            yield found
+        elif isinstance(found, dict):
+            yield from found
+            pending += found.values()
+        elif isinstance(found, list | tuple):
+            pending += found
+        elif isinstance(found, Mapping):
+            pending.append(dict(found))
 
 
 def mapped(

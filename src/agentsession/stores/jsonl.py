@@ -150,7 +150,8 @@ class JSONLStore:
             ReadOnly: in a read-only store.
         """
         self._refuse_write("append", session_id)
-        self._check_id(session_id)
+        if session_id not in self._slots:
+            self._check_id(session_id)
         with self._slot(session_id) as slot:
             return self._append(slot, self._opened(slot, session_id), entry)
 

@@ -49,19 +49,18 @@ class Slot(Generic[F]):
         refusal: what opening raises until the session is released, or ``None``.
     """
 
-    __slots__ = ("_lock", "_users", "file", "reader", "refusal")
+    __slots__ = ("_depth", "_lock", "file", "reader", "refusal")
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._users = 0
+        self._depth = 0
         self.file: F | None = None
         self.reader: Session | None = None
         self.refusal: _MakesError | None = None
 
     @property
     def _is_empty(self) -> bool:
-        held = (self.file, self.reader, self.refusal)
-        return not self._users and held == (None, None, None)
+        return self.file is None and self.reader is None and self.refusal is None
 
     def let_go(self, reason: str, *, keep_lock: bool = False) -> None:
         """Close the session; its object refuses appends and gives the reason.
@@ -136,7 +135,6 @@ class Slots(Generic[F]):
 
     def _start(self) -> None:
         self._pid = os.getpid()
-        self._lock = threading.Lock()
         self._slots: dict[str, Slot[F]] = {}
 
     def use(self, session_id: str, check: Callable[[], None] = lambda: None) -> _Use[F]:
@@ -146,30 +144,26 @@ class Slots(Generic[F]):
         """
         return _Use(self, session_id, check)
 
+    def __contains__(self, session_id: object) -> bool:
+        return isinstance(session_id, str) and session_id in self._slots
+
     def _taken(self, session_id: str) -> Slot[F]:
         if os.getpid() != self._pid:
             self._forget_inherited()
-        with self._lock:
-            slot = self._slots.get(session_id)
-            if slot is None:
-                slot = self._slots[session_id] = Slot()
-            slot._users += 1
-        try:
+        while True:
+            slot = self._slots.get(session_id) or self._slots.setdefault(session_id, Slot())
             slot._lock.acquire()
-        except BaseException:
-            self._left(session_id, slot)
-            raise
-        return slot
+            # A slot that was emptied while this thread waited is no longer the id's.
+            if self._slots.get(session_id) is slot:
+                slot._depth += 1
+                return slot
+            slot._lock.release()
 
     def _given_back(self, session_id: str, slot: Slot[F]) -> None:
+        slot._depth -= 1
+        if not slot._depth and slot._is_empty:
+            self._slots.pop(session_id, None)
         slot._lock.release()
-        self._left(session_id, slot)
-
-    def _left(self, session_id: str, slot: Slot[F]) -> None:
-        with self._lock:
-            slot._users -= 1
-            if slot._is_empty:
-                self._slots.pop(session_id, None)
 
     def ids(self) -> tuple[str, ...]:
         """Return the ids that have a slot now."""

@@ -9,6 +9,7 @@ Spec: stores 5.1 and 5.2.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import threading
@@ -62,6 +63,9 @@ class Database:
         self._start()
         refuse_foreign(path, busy_seconds=busy_seconds)
         _make_file(path)
+        if not os.access(path, os.W_OK):
+            # SQLite would open it all the same and fail at the first write.
+            raise PermissionError(errno.EACCES, "it cannot be written; open it read-only")
         self._writer = self._prepared()
 
     def _start(self) -> None:

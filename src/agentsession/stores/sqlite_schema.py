@@ -52,7 +52,7 @@ _INDEXES: Final = {
     "sessions_created_at": "sessions (created_at)",
     "sessions_cwd_created_at": "sessions (cwd, created_at)",
 }
-_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "sessions": (
         "id",
         "created_at",
@@ -97,8 +97,8 @@ class Tables:
             if not name.startswith("sqlite_")
         ]
         return cls(
-            {name: _columns(connection, name) for name in _COLUMNS if name in names},
-            tuple(name for name in names if name not in _COLUMNS),
+            {name: _columns(connection, name) for name in COLUMNS if name in names},
+            tuple(name for name in names if name not in COLUMNS),
             "sessions" in names and _is_indexed(connection),
         )
 
@@ -121,7 +121,7 @@ class Tables:
     @property
     def is_current(self) -> bool:
         """Whether nothing has to be made or brought up to date."""
-        return self.columns.keys() == _COLUMNS.keys() and not self.missing and self.indexed
+        return self.columns.keys() == COLUMNS.keys() and not self.missing and self.indexed
 
     def problem(self) -> str:
         """Return why this is no database of sessions, or an empty string.
@@ -134,7 +134,7 @@ class Tables:
                 f"{', '.join(self.others[:8])}"
             )
         for table, found in self.columns.items():
-            expected = _COLUMNS[table]
+            expected = COLUMNS[table]
             optional = set(_ADDED) if table == "sessions" else set()
             if set(found) - set(expected) or set(expected) - set(found) - optional:
                 return (

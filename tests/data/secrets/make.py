@@ -126,6 +126,20 @@ def urls() -> Iterator[tuple[str, list[tuple[str, str]]]]:
         yield f"curl -X POST https://hooks.slack.com/{value}", [("slack-webhook", value)]
 
 
+HARD = (
+    ("The password is {} (keep it safe).", "password", password),
+    ("mysql -u root -p{} app", "password", password),
+    ("curl -u admin:{} https://api.test", "password", password),
+    ("login: ann / {}", "password", password),
+    ("./deploy --token {} --env prod", "credential", lambda: some(BASE62, 40)),
+    ("tool --password {}", "password", password),
+    ("password: {}", "password", lambda: "correct-horse-battery-staple"),
+    ('"api_key": "{}"', "credential", lambda: "abcdefghijklmnopqrstuvwx"),
+    ("x-api-key: {}", "credential", lambda: some(HEX, 32)),
+    ("pwd={};Server=db;", "password", password),
+)
+"""How people really write them down; some of these cannot be told from prose."""
+
 ASSIGNED = (
     ("password={}", "password", password),
     ('"password": "{}"', "password", password),
@@ -151,8 +165,8 @@ ASSIGNED = (
 
 
 def assignments() -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    for frame, kind, make in ASSIGNED:
-        for _ in range(4):
+    for frame, kind, make in (*ASSIGNED, *HARD):
+        for _ in range(4 if (frame, kind, make) in ASSIGNED else 2):
             value = make()
             full = f"hf_{value}" if "hf_" in frame else value
             yield f"# settings\n{frame.format(value)}\nx = 1\n", [(kind, full)]
@@ -194,6 +208,12 @@ HARMLESS = (
     "http://user:password@example.test is what such a URL looks like",
     "access_token: str = Field(...)\nrefresh_token: Optional[str]\nid_token = None",
     "client_secret=config.client_secret, api_key=settings.API_KEY, token=self.token",
+    "license_key: see LICENSE-2.0.txt, api_key_id: 4f2a, public_key = ed25519:abc123def456",
+    "the password: Passw0rd-like strings are weak; token=: missing; secret = random_bytes(32)",
+    '{"tool": "search", "cursor_token": "{hex32}", "sort_key": "created_at_2024_desc_v2"}',
+    "key = 'conv2d_transpose_17/kernel:0'; idempotency_key: {uuid}; partition_key='u#123#2024'",
+    "def f(password='hunter2'): ...\nassert check('password', 'x')\nPASSWORD_MIN_LENGTH = 12",
+    "https://x.test/?session=1&token_type=bearer&expires_in=3600 http://a:b@c",
     "Token(type='NAME', value='password', pos=12) Token: <EOF>",
 )
 

@@ -537,6 +537,76 @@ def test_usage_counts_the_cache_as_input() -> None:
     assert result.totals["converted"]["cost"] == 0.5
 
 
+def test_an_output_without_the_reasoning_gets_it_added() -> None:
+    tokens = {"total": 17, "input": 10, "output": 5, "reasoning": 2, "cache": {}}
+    built = Build()
+    built.user()
+    built.answer(said("A"), tokens=tokens)
+    (response,) = of_type(from_store(built).session, "response")
+    assert (response.usage["output_tokens"], response.usage["total_tokens"]) == (7, 17)
+
+
+@pytest.mark.parametrize(("version", "output"), [("1.3.2", "aborted"), ("1.18.33", "begin")])
+def test_an_interrupted_call_with_an_output_by_release(version: str, output: str) -> None:
+    told = {"interrupted": True, "output": "begin"}
+    built = Build()
+    built.user("A")
+    built.answer(called("error", error="aborted", metadata=told), finish="tool-calls")
+    last = built.answer(said("End"))
+    result = from_store(built, version=version)
+    assert sent(result, last)[-1]["content"] == output
+
+
+def test_much_that_nobody_knows_is_loud() -> None:
+    built = Build()
+    built.user("A")
+    built.answer(said("B"), {"type": "hologram", "data": "x" * 500})
+    result = from_store(built)
+    assert codes(result)["unknown-content"] == codes(result)["unknown-part"] == 1
+    (part,) = [r for r in result.records if r.code == "unknown-part"]
+    assert part.disposition is Outcome.FOLDED
+    (response,) = of_type(result.session, "response")
+    assert response.unknown["opencode"]["parts"][1]["data"] == "x" * 500
+
+
+def test_nothing_kept_is_said_with_a_response() -> None:
+    session = converted("1.1.65-compaction")["Counting"].session
+    kept = [session[entry.first_kept].type for entry in of_type(session, "compaction")]
+    assert kept[0] == "response"
+
+
+def test_a_step_without_a_key_made_no_request() -> None:
+    built = Build()
+    built.user("A")
+    error = {"name": "ProviderAuthError", "data": {"message": "no key"}}
+    told = {"parentID": "x", "providerID": "p", "modelID": "m", "error": error}
+    built.message("assistant", [], **told)
+    built.user("B")
+    last = built.answer(said("One"))
+    result = from_store(built)
+    assert len(of_type(result.session, "response")) == 1
+    assert [m["content"] for m in sent(result, last)] == ["A", "B"]
+
+
+@pytest.mark.parametrize(("late", "content"), [(False, "A."), (True, "Hm.A.")])
+def test_the_order_of_members_tells_the_family_of_the_release(late: bool, content: str) -> None:
+    told = {"providerID": "q", "modelID": "n", "finish": "stop"}
+    built = Build()
+    built.user()
+    built.answer({"type": "reasoning", "text": "Hm."}, said("A."), **told)
+    built.user("Other model")
+    last = built.answer(said("B."))
+    record = built.records[-1]
+    if late:
+        info = json.loads(record.raw)
+        raw = json.dumps({"parentID": info.pop("parentID"), **info}).encode()
+        made = decode_message("u", record.id, "ses_a", record.created, raw)
+        built.records[-1] = replace(made, parts=record.parts)
+    result = from_store(built, version="dev")
+    assert sent(result, last)[1]["content"] == content
+    assert codes(result)["release-unknown"] == 1
+
+
 @pytest.mark.parametrize(
     ("finish", "status", "incomplete"),
     [

@@ -56,6 +56,9 @@ CODES: Final = MappingProxyType(
         "unknown-role": "the message has a role OpenCode never wrote; it is kept as it is",
         "unknown-part": "the part has a type OpenCode never wrote; it is kept as it is",
         "unknown-row": "the row has a type OpenCode never wrote; it is kept as it is",
+        "unknown-content": (
+            "more than 5% of the session's bytes are of types OpenCode never wrote; all is kept"
+        ),
         "value-too-deep": "a value nested too deeply to be kept beside the item was left out",
         "turns-only-in-other-copy": (
             "turns that were deleted from the copy taken stand in another one: they are a branch"

@@ -11,7 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from agentsession.entries import CompactionEntry, ConfigEntry, Entry, ItemEntry
+from agentsession.entries import (
+    CompactionEntry,
+    ConfigEntry,
+    Entry,
+    ItemEntry,
+    ResponseEntry,
+)
 from agentsession.errors import AgentSessionError
 from agentsession.header import Header
 from agentsession.importers.fold import fold
@@ -162,10 +168,19 @@ class Draft:
         return new
 
     def _anchor(self, native_id: str, millis: int) -> str:
-        """Return an entry at the tip that adds no item; one is made where there is none."""
-        if self.tip is not None and not self.session[self.tip].CONTEXT:
-            return self.tip
-        if self.tip is not None and isinstance(self.session[self.tip], CompactionEntry):
+        """Return an entry behind which no item stands: the last response, where it is one.
+
+        One is made where an item stands at the tip.
+        """
+        at = self.tip
+        while at is not None:
+            entry = self.session[at]
+            if isinstance(entry, ResponseEntry):
+                return at
+            if entry.CONTEXT:
+                break
+            at = entry.parent
+        if self.tip is not None and not isinstance(self.session[self.tip], ItemEntry):
             return self.tip
         return self.note({"kept": "nothing"}, native_id, "anchor", millis)
 

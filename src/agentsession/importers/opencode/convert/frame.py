@@ -48,11 +48,11 @@ class Frame:
     _numbers: list[int] = field(default_factory=list)
     _parts: list[list[int]] = field(default_factory=list)
 
-    def open(self) -> None:
-        """Open the account of every message and part."""
-        for record in self.records:
-            number = self.accounts.open("message", record.id)
-            parts = [self.accounts.open("part", part.id) for part in record.parts]
+    def open(self, stored: Sequence[MessageRecord]) -> None:
+        """Open the account of every message and part, by their ids as stored."""
+        for record in stored:
+            number = self.accounts.open("message", record.id or record.unit)
+            parts = [self.accounts.open("part", part.id or part.unit) for part in record.parts]
             self._numbers.append(number)
             self._parts.append(parts)
             if record.info is None:
@@ -140,16 +140,26 @@ class Frame:
 
 
 def named(records: Sequence[MessageRecord]) -> tuple[MessageRecord, ...]:
-    """Return messages that all have an id, and whose parts do: their place, when they have none."""
-    return tuple(_named(place, record) for place, record in enumerate(records))
+    """Return messages that all have an id of their own, and whose parts do.
+
+    What has none is named by its place; what repeats another's id gets a mark.
+    """
+    taken: set[str] = set()
+    found = []
+    for place, record in enumerate(records):
+        name = unique(record.id or record.unit or f"message.{place}", taken)
+        parts = tuple(
+            part if part.id == new else replace(part, id=new)
+            for at, part in enumerate(record.parts)
+            for new in [unique(part.id or f"{name}.{at}", taken)]
+        )
+        found.append(replace(record, id=name, parts=parts))
+    return tuple(found)
 
 
-def _named(place: int, record: MessageRecord) -> MessageRecord:
-    name = record.id or record.unit or f"message.{place}"
-    if record.id and all(part.id for part in record.parts):
-        return record
-    parts = tuple(
-        part if part.id else replace(part, id=f"{name}.{at}")
-        for at, part in enumerate(record.parts)
-    )
-    return replace(record, id=name, parts=parts)
+def unique(name: str, taken: set[str]) -> str:
+    """Return a name, marked when it is taken, and take it."""
+    while name in taken:
+        name += "+"
+    taken.add(name)
+    return name

@@ -39,8 +39,8 @@ class Rules:
 
     @property
     def summary_starts(self) -> bool:
-        """The last summary itself begins the history; there is no compaction part."""
-        return self.version <= (1, 0, 61)
+        """A summary without a compaction part begins the history, itself first."""
+        return self.version < (1, 0, 98)
 
     @property
     def failed_summary_counts(self) -> bool:

@@ -35,6 +35,8 @@ from agentsession.record_entries import InfoEntry, LabelEntry, QueuedEntry
 FORMAT = "agentsession/0.3"
 _PLACES = frozenset({DIRECTORY, FILE, TABLE})
 HARNESS = "opencode"
+_LOUD = 20
+"""Of how many bytes one may be of an unknown type: 5%."""
 _DIFFS = frozenset({"diffs", "summary_diffs"})
 
 
@@ -83,6 +85,7 @@ class _Conversion:
             )
             self._v1.run()
         self._rows(draft, timeline.start, origin)
+        self._weigh()
         self._strays()
         last = self._finish(draft, timeline.start)
         if session.problem:
@@ -160,6 +163,24 @@ class _Conversion:
             release=copy.session.version,
         )
         self._v2.run()
+
+    def _weigh(self) -> None:
+        """Be loud about content of types that nobody knows. Spec: decision D11."""
+        unknown = total = 0
+        for message in self._chosen.read.messages:
+            role = message.info.role if message.info is not None else names.ROLE_USER
+            known = role in {names.ROLE_USER, names.ROLE_ASSISTANT}
+            for part in message.parts:
+                kind = part.part.type if part.part is not None else names.PART_TEXT
+                total += len(part.raw)
+                unknown += 0 if known and kind in names.KNOWN_PARTS else len(part.raw)
+            total += len(message.raw)
+            unknown += 0 if known else len(message.raw)
+        for row in self._chosen.rows_read.rows:
+            total += len(row.raw)
+            unknown += 0 if row.type in names.KNOWN_TYPES else len(row.raw)
+        if unknown * _LOUD > total:
+            self._accounts.find("unknown-content", self._id)
 
     # What is written after the fact.
 

@@ -61,6 +61,7 @@ class V1Conversion:
         whole = named(records)
         self.frame = Frame(draft, whole, timeline, accounts, copies, History(whole), gone)
         self.steps = Steps(self.frame, revert)
+        self._stored = records
         self._draft = draft
         self._accounts = accounts
         self._configuration = Configuration(self.frame)
@@ -74,7 +75,7 @@ class V1Conversion:
     def run(self) -> None:
         """Write the session's entries."""
         frame = self.frame
-        frame.open()
+        frame.open(self._stored)
         if not any(record.info is not None for record in frame.records):
             return
         self._configuration.first()

@@ -15,6 +15,7 @@ from agentsession.importers.opencode import names, values
 from agentsession.importers.opencode.convert.accounts import Accounts
 from agentsession.importers.opencode.convert.clock import is_plausible
 from agentsession.importers.opencode.convert.draft import NAMESPACE, Draft
+from agentsession.importers.opencode.convert.frame import unique
 from agentsession.importers.opencode.convert.outcomes import finished
 from agentsession.importers.opencode.convert.rows import (
     LoweredRow,
@@ -63,7 +64,11 @@ class V2Conversion:
         release: str = "",
     ) -> None:
         self._draft = draft
-        rows = [row if row.id else replace(row, id=f"row.{at}") for at, row in enumerate(rows)]
+        self._stored = rows
+        taken: set[str] = set()
+        rows = [
+            replace(row, id=unique(row.id or f"row.{at}", taken)) for at, row in enumerate(rows)
+        ]
         self._rows = rows
         self._start = start
         self._accounts = accounts
@@ -104,7 +109,7 @@ class V2Conversion:
 
     def run(self) -> None:
         """Write the session's entries."""
-        for row in self._rows:
+        for row in self._stored:
             self._numbers.append(self._accounts.open("row", row.id or row.unit))
         for place, lowered in enumerate(self._lowered):
             if lowered is None:
