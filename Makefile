@@ -3,11 +3,13 @@
 #   make demo    a first look: checks, lists and shows real sessions, records one
 #   make test    the whole test suite
 #   make check   lint, format, types, tests: what must pass before a commit
+#   make docs    refreshes the help texts in docs/cli.md
+#   make replay RECORDINGS=DIR   measures an importer on recordings
 #   make clean   removes the environment and everything that was built
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test check clean
+.PHONY: help demo test check docs replay clean
 
 # A particular interpreter: make demo PYTHON=/path/to/python3.12
 PYTHON ?=
@@ -37,6 +39,14 @@ check: $(DEV_READY)
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
 	@$(PY) -m pytest -n $(WORKERS)
+
+# Help texts of docs/cli.md, which a test compares with the command.
+docs: $(DEV_READY)
+	@$(PY) docs/help_texts.py
+
+# How faithfully an importer converts recordings: make replay RECORDINGS=DIR [AGENT=opencode]
+replay: $(DEMO_READY)
+	@$(PY) -m agentsession.importers.replay "$(RECORDINGS)" $(if $(AGENT),--agent $(AGENT)) --json
 
 clean:
 	@rm -rf $(VENV) build dist demo-out src/*.egg-info

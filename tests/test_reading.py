@@ -137,8 +137,9 @@ class TestCutTails:
 
     @pytest.mark.parametrize("minor", range(5, 12))
     def test_later_drafts_count_only_broken_json_as_cut(self, minor: int) -> None:
-        assert ags.read(version(file(info("a"), b"{"), minor)).truncated is not None
-        with pytest.raises(ags.DamagedFile, match="no id"):
+        cut = version(file(info("a"), b"{"), minor)
+        assert ags.read(cut, verify_ids=False).truncated is not None
+        with pytest.raises(ags.BadID, match="no id"):
             ags.read(version(file(b'{"type":"info","ts":"2026-03-01T08:15:31Z"}'), minor))
 
 
@@ -167,18 +168,16 @@ class TestGoingOn:
             session.append(ags.InfoEntry("x"))
         assert len(session) == 1
 
-    @pytest.mark.parametrize("minor", range(4, 12))
-    def test_later_drafts_are_read_and_not_written(self, minor: int) -> None:
-        data = version(file(info("a")), minor)
+    def test_a_file_of_04_is_read_and_not_written(self) -> None:
+        data = version(file(info("a")), 4)
         session = ags.read(data)
-        assert session.header.format == f"agentsession/0.{minor}"
-        assert session.notes
+        assert session.header.format == "agentsession/0.4"
         assert ags.dump(session) == data
         with pytest.raises(ags.UnsupportedFormat):
             session.append(ags.InfoEntry("x"))
 
-    def test_versions_up_to_03_have_no_notes(self) -> None:
-        assert all(ags.read(version(file(info("a")), minor)).notes == () for minor in (1, 2, 3))
+    def test_versions_up_to_04_have_no_notes(self) -> None:
+        assert all(ags.read(version(file(info("a")), minor)).notes == () for minor in range(1, 5))
 
     def test_unknown_versions(self) -> None:
         with pytest.raises(ags.UnsupportedFormat, match=r"allow_newer"):

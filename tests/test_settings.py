@@ -8,7 +8,7 @@ from agentsession.canonical import sha256
 from agentsession.entries import ConfigEntry
 from agentsession.members import MISSING
 from agentsession.parts import InstructionsPart
-from agentsession.settings import Settings, resolve_parts
+from agentsession.settings import Settings, parts_in_force
 
 
 def tool(name: str, **more: object) -> dict[str, object]:
@@ -137,7 +137,7 @@ def test_parts_named_by_hash_keep_text_and_source() -> None:
 
 
 def test_the_hash_itself_is_not_compared() -> None:
-    assert resolve_parts([InstructionsPart("kind", hash="sha256:00")], [KIND]) == (KIND,)
+    assert parts_in_force([InstructionsPart("kind", hash="sha256:00")], [KIND]) == (KIND,)
 
 
 def test_an_unresolved_part_needs_the_instructions() -> None:

@@ -371,8 +371,6 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "forks": ("fork",),
-    "migration": ("Migrated", "migrate_file"),
     "calls": (
         "Call",
         "CallState",
@@ -407,18 +405,15 @@ _HOMES = {
         "hash_text",
     ),
     "errors": (
-        "UnresolvedMigration",
-        "ReservedMember",
-        "RejectDispatched",
-        "CallIDRepeated",
-        "CallCompleted",
-        "CallAnswered",
-        "BadTarget",
-        "BadNormalisation",
-        "BadID",
-        "BadConvergence",
-        "AnswerNotDispatched",
         "AgentSessionError",
+        "AnswerNotDispatched",
+        "BadConvergence",
+        "BadID",
+        "BadNormalisation",
+        "BadTarget",
+        "CallAnswered",
+        "CallCompleted",
+        "CallIDRepeated",
         "CallRejected",
         "CannotHash",
         "ConcurrentWriter",
@@ -435,12 +430,16 @@ _HOMES = {
         "ReadOnly",
         "ReasonMismatch",
         "RecordMissing",
+        "RejectDispatched",
+        "ReservedMember",
         "SessionExists",
         "SessionLocked",
         "StoreFailed",
         "Superseded",
+        "UnresolvedMigration",
         "UnsupportedFormat",
     ),
+    "forks": ("fork",),
     "header": (
         "ALL_RECORDS",
         "Header",
@@ -455,6 +454,10 @@ _HOMES = {
     "items": (
         "Item",
         "tool_name",
+    ),
+    "migration": (
+        "Migrated",
+        "migrate_file",
     ),
     "parts": (
         "FileHashes",

@@ -16,7 +16,7 @@ from agentsession.ids import new_session_id
 from agentsession.kinds import BOOLEAN, STRING, STRINGS, record
 from agentsession.members import Member, Record, Version, Written, join_members
 from agentsession.parts import Harness, Unknown
-from agentsession.timestamp import Timestamp
+from agentsession.timestamp import Timestamp, valid
 
 _LEAP_SECOND = re.compile(r"^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:)60")
 
@@ -164,11 +164,12 @@ class Header(Record):
             return "header has no id"
         if not self.created:
             return "header has no created_at"
-        try:
-            if Timestamp.parse(self.created).is_zero:
-                return "header has no created_at"
-        except ValueError as error:
-            return f"header created_at: {error}"
+        if not valid(self.created):
+            try:
+                Timestamp.parse(self.created)
+            except ValueError as error:
+                return f"header created_at: {error}"
+            return "header has no created_at"
         if not self.payload:
             return "header has no payload"
         if not self.payload.startswith(versions.PAYLOAD_PREFIX):

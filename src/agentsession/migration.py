@@ -163,7 +163,7 @@ class Migrated:
 
     Attributes:
         session: the session as it was read back from the new file.
-        unresolved: what could not be rewritten, a sentence each.
+        unresolved: what could not be rewritten or was left out, a sentence each.
         hashes: how many request hashes verify.
         lost: request hashes that verified before and do not now, by response entry.
     """
@@ -229,4 +229,5 @@ def migrate_file(
     after = [found for found in again.verify_all() if found.ok]
     kept = {entry.legacy_id or entry.id for entry in (again[found.entry_id] for found in after)}
     write(target, again)
-    return Migrated(again, migrated.unresolved, len(after), tuple(sorted(before - kept)))
+    left = (*migrated.unresolved, *_lost_tail(session))
+    return Migrated(again, left, len(after), tuple(sorted(before - kept)))

@@ -31,6 +31,7 @@ _ROOMS = {
     "list": ("agentsession.cli.listing", "List the sessions of a store, newest first."),
     "copy": ("agentsession.cli.copy", "Copy sessions from one store to another."),
     "repair": ("agentsession.cli.repair", "Write a clean file of a damaged one."),
+    "migrate": ("agentsession.cli.migrate", "Write a session file in a later format."),
     "import": ("agentsession.cli.importing", "Import the sessions of other agents."),
     "trace": ("agentsession.cli.trace", "Send a session as OpenTelemetry spans."),
     "atif": ("agentsession.cli.atif", "Work with ATIF documents."),

@@ -47,6 +47,20 @@ def open_file(path: Path, flags: int = os.O_RDONLY) -> int:
     return fd
 
 
+def open_with_status(path: str) -> tuple[int, os.stat_result]:
+    """Return a descriptor of a regular file, for reading, and what the system says of it.
+
+    Raises:
+        OSError: as :func:`open_file`.
+    """
+    fd = os.open(path, os.O_RDONLY | _CAREFUL)
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return fd, status
+
+
 def read_all(fd: int) -> bytes:
     """Return the whole content of an open file, leaving it open."""
     with open(fd, "rb", closefd=False) as file:

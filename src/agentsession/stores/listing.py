@@ -7,47 +7,50 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
 
 from agentsession import text
 from agentsession.codec import Undecodable, decode_header
 from agentsession.errors import AgentSessionError, DamagedFile, NotJSON, UnsupportedFormat
+from agentsession.header import Header
 from agentsession.stores import files
 from agentsession.stores.base import ListFilter, Summary, newest_first
 from agentsession.stores.layout import SUFFIX, is_file_of
 from agentsession.timestamp import Timestamp
 
-# The letters of "info" and "link" as escapes: such a line may be one without showing it.
-_ESCAPED = re.compile(rb"\\u00(?:66|69|6[bcefBCEF])")
+# "info" and "link", and their letters as escapes: such a line may be one without showing it.
+_MAY_MATTER = re.compile(rb'"(?:info|link)"|\\u00(?:66|69|6[bcefBCEF])')
+_HEADER_BYTES = 4096
 
 
 def list_sessions(root: Path, asked: ListFilter) -> Iterator[Summary | AgentSessionError]:
     """Yield the sessions below a root, newest first, then an error for each unreadable file.
 
-    A file that is removed meanwhile is left out. Entries are read only of the sessions that
-    are yielded, and only when the filter needs them.
+    A file that is removed meanwhile is left out. Entries are read only of the sessions whose
+    header passes, and only when the filter needs them.
 
     Spec: stores 4.7.
     """
     found: list[Summary] = []
     errors: list[AgentSessionError] = []
+    # With a limit only the newest are read whole, so their headers are sorted first.
+    whole = asked.reads_entries and not asked.limit
     for path in _files(root, errors):
         try:
-            summary = summarize(path)
+            summary = summarize(path, asked, whole=whole)
         except AgentSessionError as error:
             errors.append(error)
             continue
-        if summary is not None and asked.matches(summary.header):
+        if summary is not None:
             found.append(summary)
     yielded = 0
     for summary in newest_first(found):
         if asked.limit and yielded == asked.limit:
             break
         try:
-            scanned = _scanned(summary) if asked.reads_entries else summary
+            scanned = _scanned(summary) if asked.reads_entries and not whole else summary
         except AgentSessionError as error:
             errors.append(error)
             continue
@@ -99,7 +102,7 @@ def _leads_to_directory(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _files(root: Path, errors: list[AgentSessionError]) -> Iterator[Path]:
+def _files(root: Path, errors: list[AgentSessionError]) -> Iterator[str]:
     try:
         projects, linked = _projects(root)
     except OSError as error:
@@ -114,11 +117,17 @@ def _files(root: Path, errors: list[AgentSessionError]) -> Iterator[Path]:
         except OSError as error:
             errors.append(_unreadable(project, error))
             continue
-        yield from (project / name for name in names if name.endswith(SUFFIX))
+        directory = os.path.join(project, "")
+        yield from (directory + name for name in names if name.endswith(SUFFIX))
 
 
-def summarize(path: Path) -> Summary | None:
-    """Return what the header of a file says; ``None`` when the file is gone.
+def summarize(path: str, asked: ListFilter, *, whole: bool) -> Summary | None:
+    """Return what a file says of itself; ``None`` when it is gone or its header does not pass.
+
+    Args:
+        path: the file.
+        asked: what its header has to pass.
+        whole: read the entries too, for the name and the successor.
 
     Spec: stores 4.7.
 
@@ -126,32 +135,64 @@ def summarize(path: Path) -> Summary | None:
         DamagedFile, UnsupportedFormat: when it has no header that can be read.
     """
     try:
-        with open(files.open_file(path), "rb") as file:
-            status = os.fstat(file.fileno())
-            number, line = _first_line(file)
+        fd, status = files.open_with_status(path)
+        try:
+            number, line, data = _first_line(fd, status.st_size)
+            header = _header(path, number, line, empty=not status.st_size)
+            if not asked.matches(header):
+                return None
+            if whole and len(data) < status.st_size:
+                data += _rest(fd)
+        finally:
+            os.close(fd)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise _unreadable(Path(path), error) from error
+    name, superseded_by = scan(data) if whole else ("", "")
+    return Summary(
+        header=header,
+        name=name,
+        superseded_by=superseded_by,
+        path=Path(path),
+        size=status.st_size,
+        modified=_modified(status),
+    )
+
+
+def _first_line(fd: int, size: int) -> tuple[int, bytes, bytes]:
+    """The first line that is not empty, its number, and all that was read for it."""
+    data = os.read(fd, _HEADER_BYTES)
+    number, start = 1, 0
+    while True:
+        end = data.find(b"\n", start)
+        if end < 0:
+            more = os.read(fd, max(_HEADER_BYTES, size)) if len(data) < size else b""
+            if more:
+                data += more
+                continue
+            end = len(data)
+        line = data[start:end].rstrip(b"\r")
+        if line or end == len(data):
+            return number, line, data
+        number, start = number + 1, end + 1
+
+
+def _rest(fd: int) -> bytes:
+    with open(fd, "rb", closefd=False, buffering=0) as file:
+        return file.read()
+
+
+def _header(path: str, number: int, line: bytes, *, empty: bool) -> Header:
     if not line:
-        found = "only blank lines" if status.st_size else "an empty file"
+        found = "an empty file" if empty else "only blank lines"
         raise DamagedFile(f"expected a session header, and found {found}", path=path)
     try:
-        header = decode_header(line)
+        return decode_header(line)
     except Undecodable as error:
         raise DamagedFile(str(error), path=path, line=number) from error
     except UnsupportedFormat as error:
         raise UnsupportedFormat(f"{path}: line {number}: {error}", format=error.format) from error
-    return Summary(header=header, path=path, size=status.st_size, modified=_modified(status))
-
-
-def _first_line(file: BinaryIO) -> tuple[int, bytes]:
-    """The first line that is not empty, and its number; empty at the end."""
-    for number, line in enumerate(file, 1):
-        stripped = line.rstrip(b"\r\n")
-        if stripped:
-            return number, stripped
-    return 0, b""
 
 
 def _modified(status: os.stat_result) -> Timestamp | None:
@@ -175,8 +216,7 @@ def _linked(path: Path) -> DamagedFile:
 def _scanned(summary: Summary) -> Summary | None:
     assert summary.path is not None
     try:
-        with open(files.open_file(summary.path), "rb") as file:
-            name, superseded_by = scan(file)
+        name, superseded_by = scan(files.content(summary.path))
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -184,7 +224,7 @@ def _scanned(summary: Summary) -> Summary | None:
     return replace(summary, name=name, superseded_by=superseded_by)
 
 
-def scan(lines: Iterable[bytes]) -> tuple[str, str]:
+def scan(data: bytes) -> tuple[str, str]:
     """Return the display name and the successor that the lines of a session file give.
 
     Lines that are not JSON are skipped.
@@ -192,11 +232,15 @@ def scan(lines: Iterable[bytes]) -> tuple[str, str]:
     Spec: stores 4.7.
     """
     name = superseded_by = ""
-    for line in lines:
-        if not _may_matter(line):
-            continue
+    end = -1
+    for found in _MAY_MATTER.finditer(data):
+        if found.start() < end:
+            continue  # a line that was read already
+        start = data.rfind(b"\n", 0, found.start()) + 1
+        end = data.find(b"\n", found.end())
+        end = len(data) if end < 0 else end
         try:
-            members = text.split_members(line)
+            members = text.split_members(data[start:end])
         except NotJSON:
             continue
         kind = _string(members, "type")
@@ -205,14 +249,6 @@ def scan(lines: Iterable[bytes]) -> tuple[str, str]:
         elif kind == "link" and _string(members, "rel") == "continued_in":
             superseded_by = _string(members, "session") or superseded_by
     return name, superseded_by
-
-
-def _may_matter(line: bytes) -> bool:
-    return (
-        b'"info"' in line
-        or b'"link"' in line
-        or (b"\\u00" in line and _ESCAPED.search(line) is not None)
-    )
 
 
 def _string(members: dict[str, bytes], member: str) -> str:

@@ -233,5 +233,5 @@ def names_in_entries(
         (session_id,) if session_id else (),
     )
     for found, lines in groupby(rows, key=lambda row: row[0]):
-        name, successor = scan(line for _, line in lines)
+        name, successor = scan(b"\n".join(line for _, line in lines))
         yield found, name, successor
