@@ -130,7 +130,7 @@ def test_a_newer_minor_is_read_on_request() -> None:
     assert decode_header(line, allow_newer=True).version == (0, 12)
 
 
-@pytest.mark.parametrize("version", ["0.4", "0.11", "0.0"])
+@pytest.mark.parametrize("version", ["0.4", "0.5", "0.10", "0.0"])
 def test_only_written_versions_start_a_session(version: str) -> None:
     with pytest.raises(UnsupportedFormat, match="read but not written"):
         Header(format=f"agentsession/{version}").filled()
@@ -140,6 +140,9 @@ def test_members_the_version_lacks_are_refused() -> None:
     with pytest.raises(InvalidEntry, match="records"):
         Header(format="agentsession/0.1", records=["run"]).filled()
     assert Header(format="agentsession/0.3", records=["run"]).filled().version == (0, 3)
+    with pytest.raises(InvalidEntry, match="base"):
+        Header(base="sha256:00").filled()
+    assert Header(format="agentsession/0.11", redacted=True).filled().redacted is True
 
 
 def test_a_caller_must_give_a_time_with_a_zone() -> None:

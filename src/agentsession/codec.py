@@ -5,6 +5,8 @@ Spec: format 2.1, 3, 6 and 7.2.
 
 from __future__ import annotations
 
+import msgspec
+
 from agentsession import text, versions
 from agentsession.entries import (
     BranchSummaryEntry,
@@ -104,6 +106,10 @@ def decode_header(line: bytes, *, allow_newer: bool = False) -> Header:
         UnsupportedFormat: for a format this release does not read.
         Undecodable: for everything else that is not a header.
     """
+    quick = _plain_header(line)
+    if quick is not None:
+        versions.check_readable(quick.format, allow_newer=allow_newer)
+        return quick
     try:
         header = Header.from_line(line)
     except NotJSON as error:
@@ -122,6 +128,61 @@ def decode_header(line: bytes, *, allow_newer: bool = False) -> Header:
     if problem:
         raise Undecodable(problem)
     return header
+
+
+class _PlainHarness(msgspec.Struct):
+    name: str | None = None
+    version: str | None = None
+
+
+class _PlainHeader(msgspec.Struct):
+    type: str
+    format: str
+    id: str
+    created_at: str
+    payload: str
+    harness: _PlainHarness | None = None
+    records: list[str | None] | None = None
+    cwd: str | None = None
+    parent_session: str | None = None
+    spawned_by: str | None = None
+    media: str | None = None
+    base: str | None = None
+    redacted: bool | None = None
+
+
+_PLAIN_HEADER = msgspec.json.Decoder(_PlainHeader)
+
+
+def _plain_header(line: bytes) -> Header | None:
+    """The header of a line that certainly is one; None to look at it exactly."""
+    try:
+        found = _PLAIN_HEADER.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    if found.type != "session" or not found.id:
+        return None
+    try:
+        created = Timestamp.parse(found.created_at)
+    except ValueError:
+        return None
+    if created.is_zero:
+        return None
+    if not found.payload.startswith(versions.PAYLOAD_PREFIX):
+        return None
+    return Header.of_values(
+        line,
+        {
+            "type": "session",
+            "format": found.format,
+            "id": found.id,
+            "created": found.created_at,
+            "created_at": created,
+            "payload": found.payload,
+            "cwd": found.cwd or "",
+            "parent_session": found.parent_session or "",
+        },
+    )
 
 
 def decode_entry(line: bytes, version: Version) -> Entry:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from agentsession import text, versions
 from agentsession._scan import string, tokens
@@ -110,9 +111,24 @@ class Header(Record):
         header._line = line
         return header
 
+    @classmethod
+    def of_values(cls, line: bytes, values: dict[str, Any]) -> Header:
+        """Return the header of a line that was checked, with members that were decoded."""
+        header = cls.__new__(cls)
+        header._line = line
+        header._texts = None
+        header._values = values
+        return header
+
+    def _load(self) -> dict[str, bytes]:
+        return text.split_members(self._line)
+
     @property
     def created_at(self) -> Timestamp | None:
         """When the session was created; ``None`` on a header that is not filled yet."""
+        found = (self._values or {}).get("created_at")
+        if isinstance(found, Timestamp):
+            return found
         return Timestamp.parse(self.created) if self.created else None
 
     @property

@@ -63,6 +63,8 @@ def _values(accepts: Callable[[bytes], bool]) -> Callable[[bytes], bool]:
 
 
 def _decode_string(member_text: bytes) -> str:
+    if b"\\" not in member_text and member_text.isascii():
+        return member_text[1:-1].decode("ascii")
     value = text.parse(member_text)
     return value if isinstance(value, str) else ""
 

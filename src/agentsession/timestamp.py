@@ -130,6 +130,8 @@ class Timestamp:
         """
         if abs(offset_minutes) > _MAX_OFFSET:
             raise ValueError(f"offset of {offset_minutes} minutes: it must be within 23:59")
+        if not offset_minutes and 0 <= nanoseconds <= _MAX:
+            return cls(now_text(nanoseconds), nanoseconds, 0)
         text = _written(nanoseconds, offset_minutes)
         return cls(text, nanoseconds, offset_minutes)
 

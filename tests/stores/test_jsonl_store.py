@@ -296,8 +296,38 @@ def test_blank_lines_and_carriage_returns_stay(root: Path) -> None:
         assert path.read_bytes() == odd + session["e3"].line + b"\n" == writing.dump(session)
 
 
-def test_later_drafts_are_read_and_refuse_appends(root: Path) -> None:
-    line = Header(id="s", created_at=CREATED).filled().line.replace(b"/0.2", b"/0.5")
+def later_draft(root: Path, version: bytes) -> tuple[Path, bytes]:
+    """A file of a later draft, its last line without a line feed."""
+    session = Session(Header(id="s", format="agentsession/0.11", created_at=CREATED))
+    session.append(InfoEntry("one"))
+    session.append(InfoEntry("two"))
+    data = writing.dump(session).replace(b"agentsession/0.11", b"agentsession/" + version)[:-1]
+    return put(root, f"default/{STAMP}_s.jsonl", data), data
+
+
+@pytest.mark.parametrize("version", [b"0.5", b"0.9", b"0.10"])
+def test_the_first_append_raises_later_drafts(root: Path, version: bytes) -> None:
+    path, before = later_draft(root, version)
+    with JSONLStore(root) as store:
+        session = store.open("s")
+        assert path.read_bytes() == before
+        with pytest.raises(NoEntry):
+            store.append("s", InfoEntry("x", parent="nothing"))
+        assert path.read_bytes() == before
+        first = store.append("s", InfoEntry("three"))
+        raised = before.replace(version, b"0.11", 1) + b"\n"
+        assert path.read_bytes() == raised + session[first].line + b"\n"
+        store.append("s", InfoEntry("four"))
+        assert writing.dump(session) == path.read_bytes()
+        assert session.header.format == "agentsession/0.11"
+        assert [item.id for item in store.list() if isinstance(item, Summary)] == ["s"]
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    with JSONLStore(root) as store:
+        assert len(store.open("s")) == 4
+
+
+def test_a_file_of_04_is_read_and_refuses_appends(root: Path) -> None:
+    line = Header(id="s", created_at=CREATED).filled().line.replace(b"/0.2", b"/0.4")
     path = put(root, f"default/{STAMP}_s.jsonl", line + b"\n")
     with JSONLStore(root) as store:
         session = store.open("s")
@@ -433,7 +463,7 @@ def test_bad_files_come_after_the_good(root: Path, tmp_path: Path) -> None:
     good = stored(root)
     outside = put(tmp_path, f"outside/{STAMP}_o.jsonl", good.read_bytes())
     bad = {
-        put(root, f"a/{STAMP}_empty.jsonl", b""): "no line",
+        put(root, f"a/{STAMP}_empty.jsonl", b""): "an empty file",
         put(root, f"a/{STAMP}_partial.jsonl", good.read_bytes()[:40]): "line 1",
         put(root, f"a/{STAMP}_entry.jsonl", b'\n{"type":"info"}\n'): "line 2",
         put(root, f"a/{STAMP}_major.jsonl", good.read_bytes().replace(b"/0.2", b"/9.2")): "9.2",

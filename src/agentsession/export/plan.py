@@ -8,7 +8,7 @@ Spec: export 3 to 5.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -143,7 +143,8 @@ class Plan:
         pending: what no step took.
         outcomes: all outcomes, in order.
         item_order: the places in reading order of the context's items in context order;
-            empty when the two are the same.
+            ``None`` when they are simply all of them in reading order.
+        omitted: the item entries that the settings leave out of requests, with the reason.
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -151,4 +152,5 @@ class Plan:
     root: dict[str, Any] = field(default_factory=dict)
     pending: Pending = field(default_factory=Pending)
     outcomes: list[dict[str, Any]] = field(default_factory=list)
-    item_order: list[int] = field(default_factory=list)
+    item_order: list[int] | None = None
+    omitted: Mapping[str, str] = field(default_factory=dict)

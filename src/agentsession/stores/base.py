@@ -28,9 +28,9 @@ class Summary:
         header: its header.
         name: its display name; empty when it has none, or when it was not asked for.
         superseded_by: the session it was continued in; as ``name``.
-        path: its file, in stores that have one.
+        file: the name of its file, in stores that have one; empty in others.
         size: its size in bytes, when known.
-        modified: when it was last written to, when known.
+        modified_ns: when it was last written to, in nanoseconds since the epoch, when known.
 
     Spec: stores 2.
     """
@@ -38,9 +38,24 @@ class Summary:
     header: Header
     name: str = ""
     superseded_by: str = ""
-    path: Path | None = None
+    file: str = ""
     size: int | None = None
-    modified: Timestamp | None = None
+    modified_ns: int | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """Its file, in stores that have one."""
+        return Path(self.file) if self.file else None
+
+    @property
+    def modified(self) -> Timestamp | None:
+        """When it was last written to, when known."""
+        if self.modified_ns is None:
+            return None
+        try:
+            return Timestamp.from_nanoseconds(self.modified_ns)
+        except ValueError:
+            return None
 
     @property
     def id(self) -> str:

@@ -35,6 +35,8 @@ from agentsession import versions
 from agentsession.entries import BranchSummaryEntry, ConfigEntry, ItemEntry, ResponseEntry
 from agentsession.errors import (
     AgentSessionError,
+    BadConvergence,
+    BadID,
     DuplicateEntry,
     InvalidEntry,
     NoEntry,
@@ -43,13 +45,15 @@ from agentsession.errors import (
     SessionLocked,
     UnsupportedFormat,
 )
+from agentsession.forks import fork
 from agentsession.header import ALL_RECORDS, Header
-from agentsession.parts import Harness
+from agentsession.parts import Harness, Reference
 from agentsession.record_entries import InfoEntry, LabelEntry, UnknownEntry
 from agentsession.recording import continue_session
 from agentsession.session import Session
 from agentsession.stores.base import ListFilter, Store, Summary
 
+_NEWEST = versions.format_name(versions.NEWEST_HASHED)
 _USAGE = {
     "input_tokens": 12,
     "output_tokens": 3,
@@ -163,7 +167,7 @@ class _CreateAndOpen(_Base):
 
     @pytest.mark.parametrize("format_name", ["agentsession/0.5", "agentsession/1.0", "pi/0.1"])
     def test_format_that_is_not_written(self, store: Store, format_name: str) -> None:
-        """43 to 45 as long as later drafts are only read: create refuses, nothing is left."""
+        """A new session has a format this release writes; create refuses, nothing is left."""
         with pytest.raises(UnsupportedFormat):
             store.create(Header(id="later", format=format_name))
         assert listed(store) == []
@@ -574,6 +578,84 @@ class _Endure(_Base):
             said = pipe.read().decode()
         os.waitpid(pid, 0)
         return said.split()
+
+
+class _LaterDrafts(_Base):
+    @pytest.fixture
+    def session(self, store: Store) -> Session:
+        """A session whose ids are hashes, with two entries."""
+        session = store.create(Header(format=_NEWEST, cwd="/srv/app"))
+        store.append(session.id, ConfigEntry(model="m-1", replace=True))
+        store.append(session.id, ItemEntry(said("user", "one")))
+        return session
+
+    def test_convergence(self, store: Store, session: Session, tmp_path: Path) -> None:
+        """43."""
+        first, second = (entry.id for entry in session)
+        merged = ItemEntry(said("user", "two")).converging(
+            Reference("x", session="s-2"), Reference("x", session="s-1"), Reference(first)
+        )
+        with pytest.raises(BadConvergence):
+            session.append(merged.converging(Reference(second)))
+        added = session.append(merged)
+        wanted = [("", first), ("s-1", "x"), ("s-2", "x")]
+        assert [(r.session, r.entry) for r in session[added].parents] == wanted
+        assert [entry.id for entry in session.path()] == [first, second, added]
+        assert len(session.context().items) == 2
+        with self.reopen(store, tmp_path) as again:
+            opened = again.open(session.id)
+            assert opened.entries == session.entries
+            assert [(r.session, r.entry) for r in opened[added].parents] == wanted
+
+    def test_held_append(self, store: Store, session: Session, tmp_path: Path) -> None:
+        """44, and 13: an id that is not the hash."""
+        entry = InfoEntry("a name", ts="2026-03-01T08:15:30Z", parent=session.leaf)
+        first = store.append(session.id, entry)
+        assert store.append(session.id, entry) == first
+        assert len(session) == 3
+        with pytest.raises(BadID):
+            store.append(session.id, InfoEntry("another", id=first))
+        with self.reopen(store, tmp_path) as again:
+            assert [e.id for e in again.open(session.id)] == [e.id for e in session]
+
+    def test_branches_leave_the_leaf(self, store: Store, session: Session) -> None:
+        """Later drafts 7: an append elsewhere is a branch and does not move the leaf."""
+        first, second = (entry.id for entry in session)
+        store.append(session.id, InfoEntry("aside", parent=first))
+        assert session.leaf == second
+
+    def test_fork(self, store: Store, session: Session, tmp_path: Path) -> None:
+        """45."""
+        before = [entry.line for entry in session]
+        base = session.leaf or ""
+        forked = fork(session, base, store=store)
+        assert [entry.id for entry in forked] == [entry.id for entry in session.path(base)]
+        assert (forked.header.base, forked.header.parent_session) == (base, session.id)
+        assert (forked.header.cwd, forked.leaf) == ("/srv/app", base)
+        own = store.append(forked.id, InfoEntry("of its own"))
+        assert forked[own].parent == base
+        assert [entry.line for entry in session] == before
+        with self.reopen(store, tmp_path) as again:
+            opened = again.open(forked.id)
+            assert [entry.line for entry in opened] == [entry.line for entry in forked]
+            assert opened.leaf == own
+
+    def test_fork_refusals(self, store: Store, session: Session) -> None:
+        """45: they come from create and leave no session behind."""
+        label = store.append(session.id, session.mark_leaf())
+        base = session.leaf or ""
+        for error, members in (
+            (NoEntry, {"base": "sha256:" + "0" * 64, "parent_session": session.id}),
+            (NoEntry, {"base": base}),
+            (NoSession, {"base": base, "parent_session": "nothing-here"}),
+            (InvalidEntry, {"base": label, "parent_session": session.id}),
+            (InvalidEntry, {"base": base, "parent_session": session.id, "media": "sidecar"}),
+        ):
+            with pytest.raises(error):
+                store.create(Header(id="fork", format=_NEWEST, **members))  # type: ignore[arg-type]
+            with pytest.raises(NoSession):
+                store.open("fork")
+        assert listed(store) == [session.id]
 
 
 class StoreConformance(

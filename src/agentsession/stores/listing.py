@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from agentsession import text
 from agentsession.codec import Undecodable, decode_header
 from agentsession.errors import AgentSessionError, DamagedFile, NotJSON, UnsupportedFormat
@@ -18,10 +20,9 @@ from agentsession.header import Header
 from agentsession.stores import files
 from agentsession.stores.base import ListFilter, Summary, newest_first
 from agentsession.stores.layout import SUFFIX, is_file_of
-from agentsession.timestamp import Timestamp
 
 # "info" and "link", and their letters as escapes: such a line may be one without showing it.
-_MAY_MATTER = re.compile(rb'"(?:info|link)"|\\u00(?:66|69|6[bcefBCEF])')
+_ESCAPED = re.compile(rb"\\u00(?:66|69|6[bcefBCEF])")
 _HEADER_BYTES = 4096
 
 
@@ -137,12 +138,12 @@ def summarize(path: str, asked: ListFilter, *, whole: bool) -> Summary | None:
     try:
         fd, status = files.open_with_status(path)
         try:
-            number, line, data = _first_line(fd, status.st_size)
+            number, line, data = _first_line(fd, status.st_size, whole=whole)
             header = _header(path, number, line, empty=not status.st_size)
             if not asked.matches(header):
                 return None
             if whole and len(data) < status.st_size:
-                data += _rest(fd)
+                data += _rest(fd, status.st_size)
         finally:
             os.close(fd)
     except FileNotFoundError:
@@ -154,15 +155,15 @@ def summarize(path: str, asked: ListFilter, *, whole: bool) -> Summary | None:
         header=header,
         name=name,
         superseded_by=superseded_by,
-        path=Path(path),
+        file=path,
         size=status.st_size,
-        modified=_modified(status),
+        modified_ns=status.st_mtime_ns,
     )
 
 
-def _first_line(fd: int, size: int) -> tuple[int, bytes, bytes]:
+def _first_line(fd: int, size: int, *, whole: bool) -> tuple[int, bytes, bytes]:
     """The first line that is not empty, its number, and all that was read for it."""
-    data = os.read(fd, _HEADER_BYTES)
+    data = os.read(fd, size + 1 if whole else _HEADER_BYTES)
     number, start = 1, 0
     while True:
         end = data.find(b"\n", start)
@@ -178,9 +179,12 @@ def _first_line(fd: int, size: int) -> tuple[int, bytes, bytes]:
         number, start = number + 1, end + 1
 
 
-def _rest(fd: int) -> bytes:
-    with open(fd, "rb", closefd=False, buffering=0) as file:
-        return file.read()
+def _rest(fd: int, size: int) -> bytes:
+    """What is left to read; a file that grew meanwhile is read to its end."""
+    pieces = []
+    while piece := os.read(fd, size + 1):
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 def _header(path: str, number: int, line: bytes, *, empty: bool) -> Header:
@@ -195,13 +199,6 @@ def _header(path: str, number: int, line: bytes, *, empty: bool) -> Header:
         raise UnsupportedFormat(f"{path}: line {number}: {error}", format=error.format) from error
 
 
-def _modified(status: os.stat_result) -> Timestamp | None:
-    try:
-        return Timestamp.from_nanoseconds(status.st_mtime_ns)
-    except ValueError:
-        return None
-
-
 def _unreadable(path: Path, error: OSError) -> DamagedFile:
     if path.is_symlink():
         return _linked(path)
@@ -214,13 +211,13 @@ def _linked(path: Path) -> DamagedFile:
 
 
 def _scanned(summary: Summary) -> Summary | None:
-    assert summary.path is not None
+    path = Path(summary.file)
     try:
-        name, superseded_by = scan(files.content(summary.path))
+        name, superseded_by = scan(files.content(path))
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _unreadable(summary.path, error) from error
+        raise _unreadable(path, error) from error
     return replace(summary, name=name, superseded_by=superseded_by)
 
 
@@ -232,23 +229,62 @@ def scan(data: bytes) -> tuple[str, str]:
     Spec: stores 4.7.
     """
     name = superseded_by = ""
-    end = -1
-    for found in _MAY_MATTER.finditer(data):
-        if found.start() < end:
-            continue  # a line that was read already
-        start = data.rfind(b"\n", 0, found.start()) + 1
-        end = data.find(b"\n", found.end())
-        end = len(data) if end < 0 else end
-        try:
-            members = text.split_members(data[start:end])
-        except NotJSON:
+    for line in _lines_that_may_matter(data if data.endswith(b"\n") else data + b"\n"):
+        found = _noted(line)
+        if found is None:
             continue
-        kind = _string(members, "type")
-        if kind == "info":
-            name = _string(members, "name") or name
-        elif kind == "link" and _string(members, "rel") == "continued_in":
-            superseded_by = _string(members, "session") or superseded_by
+        if found.type == "info":
+            name = found.name or name
+        elif found.type == "link" and found.rel == "continued_in":
+            superseded_by = found.session or superseded_by
     return name, superseded_by
+
+
+class _Noted(msgspec.Struct):
+    """What a listing needs of a line."""
+
+    type: str = ""
+    name: str | None = ""
+    rel: str | None = ""
+    session: str | None = ""
+
+
+_NOTED = msgspec.json.Decoder(_Noted)
+
+
+def _noted(line: bytes) -> _Noted | None:
+    """What a line says, or None when it is not JSON; members of another type are empty."""
+    try:
+        return _NOTED.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    try:
+        members = text.split_members(line)
+    except NotJSON:
+        return None
+    return _Noted(*(_string(members, name) for name in ("type", "name", "rel", "session")))
+
+
+def _lines_that_may_matter(data: bytes) -> list[bytes]:
+    """The lines that may be an info or a link, in file order; no other can be."""
+    places = [at for word in (b'"info"', b'"link"') for at in _places(data, word)]
+    if b"\\u00" in data:
+        places += [found.start() for found in _ESCAPED.finditer(data)]
+    if not places:
+        return []
+    starts = {data.rfind(b"\n", 0, at) + 1 for at in places}
+    return [data[start : data.find(b"\n", start)] for start in sorted(starts)]
+
+
+def _places(data: bytes, word: bytes) -> list[int]:
+    """One place of a word for each line that has it."""
+    found = []
+    at = data.find(word)
+    while at >= 0:
+        found.append(at)
+        end = data.find(b"\n", at)
+        at = data.find(word, end) if end >= 0 else -1
+    return found
 
 
 def _string(members: dict[str, bytes], member: str) -> str:

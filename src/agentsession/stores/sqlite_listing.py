@@ -162,12 +162,12 @@ def _summary(row: _Row, path: Path) -> Summary:
         name=row.name or "",
         superseded_by=row.superseded_by or "",
         size=row.size,
-        modified=_time(row.modified),
+        modified_ns=_nanoseconds(row.modified),
     )
 
 
-def _time(text: str) -> Timestamp | None:
+def _nanoseconds(text: str) -> int | None:
     try:
-        return Timestamp.parse(text)
+        return Timestamp.parse(text).nanoseconds
     except ValueError:
         return None

@@ -26,7 +26,7 @@ from agentsession.wire.origin import (
     request_pieces,
     target_of,
 )
-from agentsession.wire.profile import DEFAULT, Foreign, Media, Profile
+from agentsession.wire.profile import DEFAULT, Foreign, Media, Profile, Wire
 from agentsession.wire.responses import responses_input
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "Piece",
     "Profile",
     "Target",
+    "Wire",
     "anthropic_messages",
     "chat_messages",
     "origin_of",

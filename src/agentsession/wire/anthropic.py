@@ -10,7 +10,7 @@ from agentsession import text as json_text
 from agentsession.errors import NotJSON
 from agentsession.wire import media
 from agentsession.wire.origin import Piece, Target
-from agentsession.wire.profile import DEFAULT, Profile
+from agentsession.wire.profile import DEFAULT, Profile, Wire
 from agentsession.wire.turns import (
     ASSISTANT,
     TOOL,
@@ -37,6 +37,9 @@ def anthropic_messages(
     messages are left out too; they belong to the request's ``system`` member.
     """
     target = target or Target()
+    spelled = profile.spell(Wire.ANTHROPIC, pieces, target)
+    if spelled is not None:
+        return spelled
     spoken = [
         (role, blocks)
         for turn in turns(pieces, target, profile, media_fits=True)

@@ -8,7 +8,7 @@ from typing import Any
 from agentsession import text as json_text
 from agentsession.wire import media
 from agentsession.wire.origin import Piece, Target
-from agentsession.wire.profile import DEFAULT, Profile
+from agentsession.wire.profile import DEFAULT, Profile, Wire
 from agentsession.wire.turns import (
     ASSISTANT,
     TOOL,
@@ -31,6 +31,9 @@ def chat_messages(
     Items that chat completions cannot carry (a provider's own compaction) are left out.
     """
     target = target or Target()
+    spelled = profile.spell(Wire.CHAT, pieces, target)
+    if spelled is not None:
+        return spelled
     messages: list[dict[str, Any]] = []
     for turn in turns(pieces, target, profile, media_fits=False):
         if turn.role == ASSISTANT:

@@ -6,8 +6,24 @@ the entries say.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentsession.wire.origin import Piece, Target
+
+
+class Wire(StrEnum):
+    """A form of request."""
+
+    CHAT = "chat"
+    """Chat completions."""
+    ANTHROPIC = "anthropic"
+    """Anthropic Messages."""
+    RESPONSES = "responses"
+    """The Responses API."""
 
 
 class Foreign(StrEnum):
@@ -63,6 +79,19 @@ class Profile:
     cache_control: bool = False
     failed_reasoning_as_text: bool = False
     content_texts_joined: bool = False
+
+    def spell(
+        self,
+        wire: Wire,
+        pieces: Sequence[Piece],
+        target: Target,
+    ) -> list[dict[str, Any]] | None:
+        """Return a request's messages in the agent's own spelling.
+
+        ``None``, as here, for an agent whose spelling the switches above describe. A profile
+        of an agent that they do not describe overrides this.
+        """
+        return None
 
 
 DEFAULT = Profile("default")

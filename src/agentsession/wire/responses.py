@@ -8,7 +8,7 @@ from typing import Any
 from agentsession import text as json_text
 from agentsession.wire import media
 from agentsession.wire.origin import Piece, Target
-from agentsession.wire.profile import DEFAULT, Profile
+from agentsession.wire.profile import DEFAULT, Profile, Wire
 from agentsession.wire.turns import (
     ASSISTANT,
     TOOL,
@@ -31,6 +31,9 @@ def responses_input(
     Reasoning travels only with what its own provider gave to send it back.
     """
     target = target or Target()
+    spelled = profile.spell(Wire.RESPONSES, pieces, target)
+    if spelled is not None:
+        return spelled
     found: list[dict[str, Any]] = []
     for turn in turns(pieces, target, profile, media_fits=True):
         if turn.role == ASSISTANT:

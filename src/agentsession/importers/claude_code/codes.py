@@ -1,0 +1,66 @@
+"""The codes of a conversion's report, each with its sentence.
+
+``docs/formats/claude-code-codes.md`` explains them; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final
+
+CODES: Final = MappingProxyType(
+    {
+        # What a request held and the files do not.
+        "system-prompt-not-stored": "the system prompt of the requests is not in the files",
+        "tools-not-stored": "the tool definitions of the requests are not in the files",
+        "not-stored-injection": (
+            "requests of this release held reminders and context that its files do not"
+        ),
+        "derived-injection": (
+            "the file has what an injected text was made of; its wording is that of one release"
+        ),
+        "queued-prompt-not-stored": (
+            "a prompt was taken in while the model worked; only its words were kept"
+        ),
+        "side-request-unrecorded": "the call that made a summary is not in the files",
+        "usage-incomplete": "the usage of an answer is that of its first event, not the final one",
+        # What the picture does.
+        "history-folded": "what was sent is not the path: a compaction says what was",
+        "copied-record": "the record is a copy of one that stands in its own place",
+        "lost-by-loader": (
+            "a resume kept one of several parallel calls; later requests lacked the others"
+        ),
+        "interrupted-call-unsent": "a call without a result was left out of later requests",
+        "thinking-only-unsent": "an answer of thinking alone was left out of later requests",
+        "synthetic-reply": "the program answered in the model's name; no model was called",
+        "failed-attempt": "a request failed, and was repeated or given up",
+        "not-sent": "the record was shown and never sent",
+        "not-sent-yet": "no answer has followed: the record was not sent when the file was read",
+        "unanswered-branch": "no answer followed before the history went on elsewhere",
+        "progress-in-chain": "the history ran through records that only showed progress",
+        "parent-missing": "the record names a parent that is not in the files",
+        "request-not-rebuilt": "the logged request cannot be put together from the files",
+        "request-unanswered": "the logged request has no stored answer",
+        "digest-mismatch": "the digest of a request as rebuilt is not the one that was logged",
+        "warmup-agent": "the program started the agent by itself to warm its caches up",
+        "child-without-call": "no call of the parent names this agent",
+        "child-without-parent": "the agent's parent is not in the source",
+        "fork-copy": "the record was copied from the session this one was forked from",
+        "model-from-answer": "the model is the one that answered; what was asked for is not stored",
+        # Times.
+        "time-missing": "a record has no usable time; that of the record before it stands in",
+        # Accounting.
+        "progress": "the record only showed progress",
+        "bookkeeping": "the record says something of the session as a whole",
+        "file-copy": "the record is an undo copy of a file, and no conversation",
+        "unreadable-record": "the line is damaged: it is no record",
+        "blank-line": "the line is blank",
+        "unknown-record": "the record has a type no known release writes; it is kept as it is",
+        "unknown-member": "the record has a member no known release writes; it is kept as it is",
+        "unknown-block": "the message has a block of a type that is not known; it is kept as it is",
+        "unknown-content": "more than 5% of the file's bytes are of kinds that are not known",
+        "stray": "the record belongs to no conversation",
+        "unreadable-file": "the file cannot be read",
+        "value-lost": "a value that cannot be written as JSON was left out",
+    }
+)

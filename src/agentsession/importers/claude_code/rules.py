@@ -1,0 +1,71 @@
+"""Rules: what Claude Code's releases did differently between their files and the wire.
+
+Spec: claude-code 5 and 8.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+Version = tuple[int, int, int]
+
+_VERSION: Final = re.compile(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?", re.ASCII)
+
+UNKNOWN: Final[Version] = (0, 0, 0)
+NEWEST: Final[Version] = (2, 1, 332)
+
+
+def version_of(release: str) -> Version:
+    """Return a release's number, :data:`UNKNOWN` for a name that has none."""
+    found = _VERSION.match(release)
+    return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What one release did. Spec: claude-code 5.2, 8."""
+
+    version: Version
+
+    @classmethod
+    def of(cls, release: str) -> Rules:
+        """Return the rules of a release; those of the newest where it has no number."""
+        version = version_of(release)
+        return cls(NEWEST if version == UNKNOWN else version)
+
+    @property
+    def copies_on_resume(self) -> bool:
+        """A resume writes a new file with the whole history copied."""
+        return self.version < (2, 0, 0)
+
+    @property
+    def length_notice_sent(self) -> bool:
+        """The notice that the output token limit was exceeded is sent like an answer."""
+        return self.version <= (2, 0, 30)
+
+    @property
+    def thinking_only_sent(self) -> bool:
+        """An answer of thinking blocks alone is sent."""
+        return self.version < (2, 1, 45)
+
+    @property
+    def stores_attachments(self) -> bool:
+        """Injected texts are stored as attachment records."""
+        return self.version >= (2, 1, 94)
+
+    @property
+    def loader_follows_parents(self) -> bool:
+        """A resume keeps only the one of several parallel calls that the chain runs through."""
+        return (2, 1, 2) <= self.version < (2, 1, 86)
+
+    @property
+    def usage_is_final(self) -> bool:
+        """Every record of an answer has its final usage."""
+        return self.version >= (2, 1, 98)
+
+    @property
+    def prompt_hooks_sent(self) -> bool:
+        """Texts of prompt hooks are sent although they are marked as shown only."""
+        return self.version < (2, 0, 0)

@@ -1,0 +1,260 @@
+"""Units: the items of the history Codex sends, and what it does to that history.
+
+Spec: codex 2.2, 5.1, 6 and 8.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agentsession import text
+from agentsession.importers.codex.lines import mapping, sequence, string
+
+ABORTED: Final = "aborted"
+"""The output that a call without one is sent with. Spec: codex 8.1."""
+
+GHOST: Final = "ghost_snapshot"
+
+_OUTPUT_TYPES: Final = {
+    "function_call": "function_call_output",
+    "custom_tool_call": "custom_tool_call_output",
+}
+_OTHER_TYPES: Final = frozenset(
+    {
+        "message",
+        "reasoning",
+        "function_call",
+        "function_call_output",
+        "custom_tool_call",
+        "custom_tool_call_output",
+        "web_search_call",
+        "local_shell_call",
+        "image_generation_call",
+        "tool_search_call",
+        "tool_search_output",
+        "compaction",
+        "additional_tools",
+        "agent_message",
+    }
+)
+_CONTEXT_STARTS: Final = (
+    "<environment_context>",
+    "# AGENTS.md instructions",
+    "<user_instructions>",
+    "<turn_aborted>",
+    "<user_shell_command>",
+    "<subagent_notification>",
+    "<skill>",
+    "<user_action>",
+    "<permissions instructions>",
+    "<skills_instructions>",
+    "<collaboration_mode>",
+    "<multi_agent_mode>",
+    "<model_switch>",
+)
+_ACTION: Final = "<user_action>"
+_USER_BUDGET: Final = 80_000
+_OPENING: Final = (
+    "You were originally given instructions from a user over one or more turns. "
+    "Here were the user messages:"
+)
+_BRIDGE: Final = (
+    "Another language model started to solve this problem and produced a summary of its thinking "
+    "process. You also have access to the state of the tools that were used by that language "
+    "model. Use this to build on the work that has already been done and avoid duplicating work. "
+    "Here is the summary produced by the other language model, use the information in this "
+    "summary to assist with your own analysis:"
+)
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """One item of a history.
+
+    Attributes:
+        text: the item's JSON text.
+        type, role, call_id, native_id: the item's own.
+        words: the first words of a message, as far as they tell what it is.
+        turn: whether it is a message that a user's turn begins with.
+        context: whether it is a message that Codex itself put there.
+        summary: whether a compaction made it.
+        sequence: its place in the history (third generation).
+        made: whether it is in no file.
+        home: the entry that holds it; empty before it has one.
+    """
+
+    text: bytes
+    type: str
+    role: str = ""
+    call_id: str = ""
+    native_id: str = ""
+    words: str = ""
+    turn: bool = False
+    context: bool = False
+    summary: bool = False
+    sequence: int | None = None
+    made: bool = False
+    home: str = ""
+
+    @property
+    def is_call(self) -> bool:
+        """Whether the history needs an output for it."""
+        return self.type in _OUTPUT_TYPES and bool(self.call_id)
+
+    @property
+    def is_result(self) -> bool:
+        """Whether it is what a call returned."""
+        return self.type.endswith("_output")
+
+    @property
+    def is_action(self) -> bool:
+        """Whether it tells the model of something a user did, such as a review."""
+        return self.role == "user" and self.words.startswith(_ACTION)
+
+
+def is_sent(item_type: str) -> bool:
+    """Return whether items of a type are ever sent to a model."""
+    return item_type in _OTHER_TYPES
+
+
+def is_output(item_type: str, role: str) -> bool:
+    """Return whether items of this kind are a model's. Spec: codex 8, rule 1."""
+    if item_type == "message":
+        return role == "assistant"
+    return item_type in {"reasoning", "compaction"} or item_type.endswith("_call")
+
+
+def unit_of(
+    item: dict[str, Any], json_text: bytes, *, sequence_number: int | None = None
+) -> Unit:
+    """Return an item as a unit."""
+    unit = Unit(
+        json_text,
+        string(item.get("type")),
+        string(item.get("role")),
+        string(item.get("call_id")),
+        string(item.get("id")),
+        sequence=sequence_number,
+    )
+    if unit.type == "message":
+        unit.words = _first_words(item)
+        unit.turn = unit.role == "user" and _is_turn(item, unit.words)
+        unit.context = unit.role in {"user", "developer", "system"} and not unit.turn
+    elif unit.type == "additional_tools":
+        unit.context = True
+    return unit
+
+
+def _first_words(item: dict[str, Any]) -> str:
+    content = item.get("content")
+    if isinstance(content, str):
+        return content[:40]
+    for part in sequence(content):
+        found = mapping(part).get("text")
+        if isinstance(found, str):
+            return found[:40]
+    return ""
+
+
+def _is_turn(item: dict[str, Any], words: str) -> bool:
+    """Whether a user's message is one of theirs, and not context. Spec: codex 5.1."""
+    kinds = mapping(item.get("internal_chat_message_metadata_passthrough")).get(
+        "content_item_kinds"
+    )
+    named = [kind for kind in sequence(kinds) if isinstance(kind, str)]
+    if named:
+        return any(kind.startswith("user.") for kind in named)
+    return not words.startswith(_CONTEXT_STARTS)
+
+
+def aborted(call: Unit) -> Unit:
+    """Return the output that a call without one is sent with."""
+    output_type = _OUTPUT_TYPES[call.type]
+    item = {"type": output_type, "call_id": call.call_id, "output": ABORTED}
+    return Unit(text.encode(item), output_type, call_id=call.call_id, made=True)
+
+
+def normalised(history: Sequence[Unit]) -> list[Unit]:
+    """Return a history as it is sent: each call with an output, each output with a call.
+
+    Spec: codex 8.1.
+    """
+    answered = {unit.call_id for unit in history if unit.is_result}
+    called = {unit.call_id or unit.native_id for unit in history if unit.type.endswith("_call")}
+    sent: list[Unit] = []
+    for unit in history:
+        if unit.is_result and unit.call_id not in called:
+            continue
+        sent.append(unit)
+        if unit.is_call and unit.call_id not in answered:
+            sent.append(aborted(unit))
+    return sent
+
+
+def rolled_back(history: Sequence[Unit], turns: int, *, with_context: bool) -> list[Unit]:
+    """Return a history without its last user turns.
+
+    Args:
+        history: the history.
+        turns: how many turns go.
+        with_context: whether the context messages before the first of them go too.
+
+    Spec: codex 5.1.
+    """
+    begins = [at for at, unit in enumerate(history) if unit.turn and not unit.summary]
+    if not begins or turns <= 0:
+        return list(history)
+    first = max(len(begins) - turns, 0)
+    cut = begins[first]
+    if with_context and first > 0:
+        while cut > begins[first - 1] + 1 and history[cut - 1].context:
+            cut -= 1
+    return list(history[:cut])
+
+
+def rebuilt(history: Sequence[Unit], texts: Iterable[str], summary: str) -> list[Unit]:
+    """Return the history after a compaction of 0.58 to 0.101. Spec: codex 6.
+
+    Args:
+        history: the history before.
+        texts: the texts of its user turns, in order.
+        summary: the compaction's message.
+    """
+    kept: list[Unit] = []
+    left = _USER_BUDGET
+    turns = [unit for unit in history if unit.turn and not unit.summary]
+    for unit, words in zip(reversed(turns), reversed(list(texts)), strict=True):
+        left -= len(words.encode("utf-8", "replace"))
+        if left < 0:
+            break
+        kept.append(unit)
+    return [*leading(history), *reversed(kept), _summary(summary)]
+
+
+def bridged(history: Sequence[Unit], texts: Iterable[str], summary: str) -> list[Unit]:
+    """Return the history after a compaction of 0.45. Spec: codex 6."""
+    said = "\n\n".join([_OPENING, *texts, _BRIDGE, summary])
+    return [*leading(history), _summary(said)]
+
+
+def is_bare(summary: str) -> bool:
+    """Return whether a compaction's message is the summary alone, as 0.45 wrote it."""
+    return not summary.startswith(_BRIDGE[:40])
+
+
+def leading(history: Sequence[Unit]) -> list[Unit]:
+    """Return the context messages a history begins with."""
+    found: list[Unit] = []
+    for unit in history:
+        if not unit.context:
+            break
+        found.append(unit)
+    return found
+
+
+def _summary(words: str) -> Unit:
+    content = [{"type": "input_text", "text": words}]
+    item = {"type": "message", "role": "user", "content": content}
+    return Unit(text.encode(item), "message", "user", words=words[:40], summary=True, made=True)

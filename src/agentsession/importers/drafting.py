@@ -1,0 +1,288 @@
+"""A draft that is a tree: a session being written for an agent whose history branches.
+
+Each model call is written below the context that was sent with it. A context that is there
+already is found again, one that goes on from it is appended, one that leaves it on the way
+becomes a branch, and one that is none of these a compaction: the general fold.
+
+Entry ids follow from what entries say and where they stand. Spec: decisions D3 and D5.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from agentsession import text
+from agentsession.entries import CompactionEntry, ConfigEntry, Entry, ItemEntry
+from agentsession.header import Header
+from agentsession.importers.fold import fold
+from agentsession.importers.identity import entry_id
+from agentsession.record_entries import CustomEntry
+from agentsession.session import Session
+from agentsession.settings import Settings
+
+_DIGITS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One item to be put into a context.
+
+    Attributes:
+        key: tells the items of a context apart; equal keys mean the same item.
+        item: the item, as plain values.
+        native_id: the agent's id of the record it comes from.
+        role: tells several items of one record apart.
+        ts: when, as the format writes it.
+        response: the model call that produced it.
+        origin: where it comes from, in the words of :class:`agentsession.wire.Origin`.
+        native: JSON text of what the agent recorded beside it.
+        hidden: it was sent, but nobody said it.
+        record: the record's number in the account, -1 for none.
+    """
+
+    key: Hashable
+    item: Mapping[str, Any]
+    native_id: str
+    role: str = "item"
+    ts: str = ""
+    response: str = ""
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    native: bytes = b""
+    hidden: bool = False
+    record: int = -1
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """An entry of the draft, and the context at it.
+
+    Attributes:
+        entry_id: its id; empty for the root that is no entry.
+        parent: the entry above; ``None`` for the root.
+        context: the nearest node from here up that adds an item.
+        depth: how many items the context has.
+        key: the key of the item it adds; ``None`` when it adds none.
+        folded: all keys of the context, of a compaction and of the root.
+        homes: for each of these the entry that holds the item; empty for pinned ones.
+        settings: the settings here.
+        last: the last node written in a line after it that adds no item.
+        state: what the importer wants to remember here.
+    """
+
+    entry_id: str
+    parent: Node | None
+    depth: int
+    settings: Settings
+    key: Hashable = None
+    folded: tuple[Hashable, ...] | None = None
+    homes: tuple[str, ...] = ()
+    context: Node = field(init=False)
+    last: Node = field(init=False)
+    state: Any = None
+
+    def __post_init__(self) -> None:
+        self.context = self
+        self.last = self
+
+
+class TreeDraft:
+    """A session being written as a tree.
+
+    Args:
+        header: the session's header.
+        namespace: the agent's name space for what the format has no place for.
+    """
+
+    def __init__(self, header: Header, namespace: str) -> None:
+        self.session = Session(header)
+        self.namespace = namespace
+        self.root = Node("", None, 0, Settings(), folded=())
+        self.last = self.root
+        self._next: dict[tuple[int, Hashable], Node] = {}
+        self._native: dict[str, bytes] = {}
+
+    # Finding.
+
+    def walk(self, node: Node, keys: Sequence[Hashable]) -> tuple[Node, int]:
+        """Follow keys down from a node; return where it ends and how many were found."""
+        at = node.context
+        for found, key in enumerate(keys):
+            following = self._next.get((id(at), key))
+            if following is None:
+                return (at.last if found else node.context.last), found
+            at = following
+        return (at.last if keys else node.context.last), len(keys)
+
+    def keys_at(self, node: Node) -> tuple[list[Hashable], list[str]]:
+        """Return the keys of the context at a node, and the entries that hold the items."""
+        keys: list[Hashable] = []
+        homes: list[str] = []
+        at = node.context
+        while at.folded is None:
+            keys.append(at.key)
+            homes.append(at.entry_id)
+            assert at.parent is not None
+            at = at.parent.context
+        return [*at.folded, *reversed(keys)], [*at.homes, *reversed(homes)]
+
+    # Writing.
+
+    def put(self, node: Node, unit: Unit, entry: Entry | None = None) -> Node:
+        """Append an item below a node; return the new node.
+
+        Args:
+            node: where.
+            unit: the item.
+            entry: the entry that adds the item, where it is no item entry: a branch summary.
+        """
+        if entry is not None:
+            added = self._append(node, entry, unit.native_id, unit.role, unit.ts)
+            return self._placed(node, unit, added)
+        said: dict[str, Any] = {"item": dict(unit.item)}
+        if unit.response:
+            said["response"] = unit.response
+        if unit.hidden:
+            said["visible"] = False
+        unknown: dict[str, Any] = {}
+        if unit.native:
+            unknown[self.namespace] = unit.native
+        if unit.origin:
+            unknown["origin"] = dict(unit.origin)
+        entry = ItemEntry(
+            dict(unit.item),
+            response=unit.response,
+            visible=False if unit.hidden else None,
+            unknown=unknown,
+        )
+        said_text = self._said(said)
+        added = self._append(node, entry, unit.native_id, unit.role, unit.ts, said_text)
+        return self._placed(node, unit, added)
+
+    def _placed(self, node: Node, unit: Unit, added: str) -> Node:
+        new = Node(added, node, node.depth + 1, node.settings, key=unit.key)
+        self._next.setdefault((id(node.context), unit.key), new)
+        return new
+
+    def add(self, node: Node, entry: Entry, native_id: str, role: str, ts: str) -> Node:
+        """Append an entry that adds no item below a node; return the new node."""
+        settings = node.settings
+        if isinstance(entry, ConfigEntry):
+            settings = settings.apply(entry)
+        new = Node(
+            self._append(node, entry, native_id, role, ts), node, node.depth, settings
+        )
+        new.context = node.context
+        new.state = node.state
+        if node.context.last is node:
+            node.context.last = new
+        return new
+
+    def note(self, node: Node, data: Any, native_id: str, role: str, ts: str) -> Node:
+        """Append what no entry type has a place for; ``data`` is plain values or JSON text."""
+        return self.add(node, CustomEntry(self.namespace, data), native_id, role, ts)
+
+    def fold(
+        self,
+        node: Node,
+        sent: Sequence[Unit],
+        native_id: str,
+        ts: str,
+        *,
+        tokens_before: int = 0,
+        usage: Mapping[str, Any] | None = None,
+        native: bytes = b"",
+    ) -> Node:
+        """Append the compaction after which the context is what was sent; return its node.
+
+        Args:
+            node: where.
+            sent: what was sent; not empty.
+            native_id: what caused it.
+            ts: when.
+            tokens_before: how large the context was.
+            usage: the usage of the call that made the summary.
+            native: JSON text of what the agent recorded of it.
+        """
+        path_keys, homes = self.keys_at(node)
+        keys = [unit.key for unit in sent]
+        known = ("fold", tuple(keys))
+        found = self._next.get((id(node), known))
+        if found is not None:
+            return found
+        keepable = 0
+        while keepable < len(homes) and homes[-1 - keepable]:
+            keepable += 1
+        folding = fold(path_keys, keys, keepable)
+        at = node
+        if folding.kept:
+            first_kept = homes[-folding.kept]
+        else:
+            if not at.entry_id or at.context is at:
+                at = self.note(at, {"kept": "nothing"}, native_id, "anchor", ts)
+            first_kept = at.entry_id
+        changed = sent[: folding.changed]
+        origins = {
+            str(unit.item["id"]): dict(unit.origin)
+            for unit in changed
+            if unit.origin and unit.item.get("id")
+        }
+        unknown: dict[str, Any] = {}
+        if origins:
+            unknown["origins"] = origins
+        if native:
+            unknown[self.namespace] = native
+        entry = CompactionEntry(
+            first_kept,
+            dict(changed[0].item),
+            pinned=[dict(unit.item) for unit in changed[1:]],
+            config=at.settings,
+            tokens_before=tokens_before,
+            usage=usage,
+            unknown=unknown,
+        )
+        kept = homes[len(homes) - folding.kept :]
+        new = Node(
+            self._append(at, entry, native_id, "compaction", ts),
+            at,
+            len(keys),
+            at.settings,
+            folded=tuple(keys),
+            homes=("",) * folding.changed + tuple(kept),
+        )
+        self._next[id(node), known] = new
+        return new
+
+    @staticmethod
+    def _said(value: Any) -> bytes:
+        return text.encode(value)
+
+    def _append(
+        self,
+        node: Node,
+        entry: Entry,
+        native_id: str,
+        role: str,
+        ts: str,
+        content: bytes | None = None,
+    ) -> str:
+        parent = node.entry_id or None
+        new = _id(parent, native_id, role, entry, content)
+        while new in self.session:
+            role += "+"
+            new = _id(parent, native_id, role, entry, content)
+        # Nothing written here can break a rule of appending, and asking for each entry
+        # whether its call was rejected would walk the path once for every call.
+        self.session.commit(entry.sealed(new, parent, ts))
+        return new
+
+
+def _id(
+    parent: str | None, native_id: str, role: str, entry: Entry, content: bytes | None
+) -> str:
+    if content is None:
+        return entry_id(parent, native_id, role, entry)
+    place = text.encode([parent or "", native_id, role])
+    return hashlib.sha256(place + b"\n" + content).hexdigest()[:_DIGITS]

@@ -1,0 +1,338 @@
+"""pi's messages as items: what each record of a session adds to a context.
+
+Spec: pi 4, 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from agentsession import text
+from agentsession.errors import AgentSessionError, NotJSON
+from agentsession.importers.drafting import Unit
+from agentsession.importers.opencode.convert.script import stringify
+from agentsession.importers.pi.records import (
+    ASSISTANT,
+    BASH,
+    BRANCH_SUMMARY,
+    COMPACTION,
+    CUSTOM_MESSAGE,
+    CUSTOM_ROLE,
+    HOOK_ROLE,
+    RESULT,
+    USER,
+    Record,
+    mapping,
+    objects,
+    string,
+)
+from agentsession.importers.pi.transcript import Native
+from agentsession.items import Item
+from agentsession.wire import Origin
+from agentsession.wire import _pi_messages as wire
+from agentsession.wire.origin import Piece
+from agentsession.wire.turns import reasoning_text
+
+NOTICE: Final = "No result provided"
+"""What a call without a result was sent with. Spec: pi 6."""
+
+_COMPACTED: Final = (
+    "The conversation history before this point was compacted into the following summary:"
+    "\n\n<summary>\n{}\n</summary>"
+)
+_CAME_BACK: Final = (
+    "The following is a summary of a branch that this conversation came back from:"
+    "\n\n<summary>\n{}</summary>"
+)
+_SENT: Final = {
+    USER: {"role", "content"},
+    ASSISTANT: {"role", "content", "provider", "model"},
+    RESULT: {"role", "content", "toolCallId", "isError"},
+}
+_BLOCK: Final = {
+    "text": {"type", "text", "textSignature"},
+    "thinking": {"type", "thinking", "thinkingSignature", "redacted"},
+    "toolCall": {"type", "id", "name", "arguments", "thoughtSignature"},
+}
+
+
+def units(entry: Native, ts: str, edited: Mapping[str, Any] | None = None) -> list[Unit]:
+    """Return what an entry adds to a context: nothing for most that are no message.
+
+    Args:
+        entry: the entry.
+        ts: when it was written, as the format writes it.
+        edited: the replacement that a context edit gave it, with its own name in ``by``.
+    """
+    found = list(_units(entry, edited))
+    variant = string(mapping(edited).get("by"))
+    return [
+        replace(
+            unit,
+            key=(unit.key, variant),
+            native_id=entry.name,
+            role=f"{unit.role}:{variant}" if variant else unit.role,
+            ts=ts,
+            native=b"" if variant else unit.native,
+            record=entry.place,
+        )
+        for unit in found
+    ]
+
+
+def _units(entry: Native, edited: Mapping[str, Any] | None) -> Iterator[Unit]:
+    record = entry.record
+    message = record.message if record.role else record.value
+    if edited is not None:
+        message = {**message, "content": edited.get("content")}
+    role = record.role
+    if role == USER:
+        native = _native(message, _SENT[USER])
+        yield from _said(entry.name, message.get("content"), native=native)
+    elif role == ASSISTANT:
+        if edited is not None and isinstance(message["content"], str):
+            message["content"] = [{"type": "text", "text": message["content"]}]
+        yield from _answered(entry.name, message)
+    elif role == RESULT:
+        yield _returned(entry.name, message)
+    elif role == BASH:
+        if message.get("excludeFromContext") is not True:
+            parts = [_text(bash_text(message))]
+            yield from _said(entry.name, parts, native=_native(message, {"role"}))
+    elif role in {CUSTOM_ROLE, HOOK_ROLE} or record.type == CUSTOM_MESSAGE:
+        yield from _injected(entry.name, record, message)
+    elif record.type == COMPACTION and edited is None:
+        words = _COMPACTED.format(string(message.get("summary")))
+        yield from _said(entry.name, [_text(words)], kind=wire.COMPACTION)
+    elif record.type == BRANCH_SUMMARY and edited is None:
+        words = _CAME_BACK.format(string(message.get("summary")))
+        yield from _said(entry.name, [_text(words)], kind="branch_summary")
+
+
+def _injected(name: str, record: Record, message: Mapping[str, Any]) -> Iterator[Unit]:
+    """Yield what an extension said in the user's name."""
+    content = message.get("content")
+    if isinstance(content, str):
+        content = [_text(content)]
+    told = {"role", "content", "type", "id", "parentId", "timestamp"}
+    native = {**_native(message, told), "role": record.role or CUSTOM_MESSAGE}
+    hidden = message.get("display") is False
+    yield from _said(name, content, native=native, hidden=hidden)
+
+
+def _said(
+    name: str,
+    content: object,
+    *,
+    native: Mapping[str, Any] | None = None,
+    kind: str = "",
+    hidden: bool = False,
+) -> Iterator[Unit]:
+    said: Any = content if isinstance(content, str) else [_part(part) for part in objects(content)]
+    if not said and not isinstance(content, str):
+        return
+    item = {"type": "message", "id": name, "role": "user", "content": said}
+    metadata = {wire.KIND: kind} if kind else {}
+    origin = Origin(metadata=metadata).to_dict()
+    yield Unit(name, item, name, origin=origin, native=kept(native or {}), hidden=hidden)
+
+
+def _part(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a content part of an input; one of a kind pi never wrote stays as it is."""
+    kind = part.get("type")
+    if kind == "text" and isinstance(part.get("text"), str):
+        return _text(part["text"])
+    if kind == "image":
+        url = f"data:{string(part.get('mimeType'))};base64,{string(part.get('data'))}"
+        return {"type": "input_image", "image_url": url, "detail": "auto"}
+    return dict(part)
+
+
+def _text(words: str) -> dict[str, Any]:
+    return {"type": "input_text", "text": words}
+
+
+def bash_text(message: Mapping[str, Any]) -> str:
+    """Return what a model is told of a command that the user ran. Spec: pi 6."""
+    output = string(message.get("output"))
+    told = f"Ran `{string(message.get('command'))}`\n"
+    told += f"```\n{output}\n```" if output else "(no output)"
+    code = message.get("exitCode")
+    if message.get("cancelled"):
+        told += "\n\n(command cancelled)"
+    elif code is not None and code != 0:
+        told += f"\n\nCommand exited with code {stringify(code)}"
+    path = string(message.get("fullOutputPath"))
+    if message.get("truncated") and path:
+        told += f"\n\n[Output truncated. Full output: {path}]"
+    return told
+
+
+# An assistant's message.
+
+
+def _answered(name: str, message: Mapping[str, Any]) -> Iterator[Unit]:
+    blocks = objects(message.get("content"))
+    calls = [string(block.get("id")) for block in blocks if block.get("type") == "toolCall"]
+    shared = shared_calls(calls)
+    for place, block in enumerate(blocks):
+        item, metadata, secret = _block(f"{name}.{place}", block, shared)
+        origin = Origin(
+            message=name,
+            provider=string(message.get("provider")),
+            model=string(message.get("model")),
+            metadata={wire.API: message.get("api"), **metadata} if message.get("api") else metadata,
+            encrypted=secret,
+            error=message.get("stopReason") == "error",
+            unfinished=message.get("stopReason") == "aborted",
+        )
+        known = _BLOCK.get(string(block.get("type")), set(block))
+        yield Unit(
+            f"{name}.{place}",
+            item,
+            name,
+            role=f"item.{place}",
+            origin=origin.to_dict(),
+            native=kept(_native(block, known)),
+        )
+
+
+def _block(
+    name: str, block: Mapping[str, Any], shared: frozenset[str]
+) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """Return a block as an item, what only pi says of it, and what its secret is."""
+    kind = block.get("type")
+    if kind == "text":
+        return _spoken(name, block)
+    if kind == "thinking":
+        return _reasoned(name, block)
+    if kind == "toolCall":
+        return _called(name, block, shared)
+    return {**block, "type": f"pi:{string(kind) or 'block'}", "id": name}, {}, ""
+
+
+def _spoken(name: str, block: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], str]:
+    signature = string(block.get("textSignature"))
+    signed = mapping(wire.parsed(signature)) if signature.startswith("{") else {}
+    given = string(signed.get("id")) if signed.get("v") == 1 else ""
+    phase = {"phase": signed["phase"]} if given and isinstance(signed.get("phase"), str) else {}
+    said = [{"type": "output_text", "text": string(block.get("text")), "annotations": []}]
+    item = {"type": "message", "id": given or name, "role": "assistant", "content": said, **phase}
+    return item, {wire.SIGNATURE: signature} if signature else {}, ""
+
+
+def _reasoned(name: str, block: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], str]:
+    words, signature = string(block.get("thinking")), string(block.get("thinkingSignature"))
+    recorded = mapping(wire.parsed(signature)) if signature.startswith("{") else {}
+    if recorded.get("type") == "reasoning":
+        item = dict(recorded)
+        spelled = reasoning_text(Piece(Item(item), Origin()))
+        return item, {wire.WORDS: words} if spelled != words else {}, wire.RECORDED
+    summary = [{"type": "summary_text", "text": words}] if words else []
+    item = {"type": "reasoning", "id": name, "summary": summary}
+    if block.get("redacted") is True:
+        return {**item, "encrypted_content": signature}, {}, wire.REDACTED
+    if not signature or signature in wire.FIELDS or signature.startswith("["):
+        return item, {wire.SIGNATURE: signature} if signature else {}, ""
+    return {**item, "encrypted_content": signature}, {}, wire.SIGNATURE
+
+
+def _called(
+    name: str, block: Mapping[str, Any], shared: frozenset[str]
+) -> tuple[dict[str, Any], dict[str, Any], str]:
+    given = string(block.get("id"))
+    _, bar, rest = given.partition("|")
+    arguments = block.get("arguments")
+    item = {
+        "type": "function_call",
+        "id": rest if bar and rest else name,
+        "call_id": call_id(given, shared),
+        "name": string(block.get("name")),
+        "arguments": stringify({} if arguments is None else arguments),
+    }
+    metadata: dict[str, Any] = {wire.CALL_ID: given} if bar else {}
+    signature = string(block.get("thoughtSignature"))
+    if signature:
+        metadata[wire.SIGNATURE] = signature
+    return item, metadata, ""
+
+
+def call_id(given: str, shared: frozenset[str] = frozenset()) -> str:
+    """Return a call's id without the item id pi joins to it, unless calls share it.
+
+    Spec: pi 4.
+    """
+    call, bar, _ = given.partition("|")
+    return call if bar and call and call not in shared else given
+
+
+def shared_calls(calls: list[str]) -> frozenset[str]:
+    """Return the call ids that several calls of one message have, told apart by item ids."""
+    seen: set[str] = set()
+    twice: set[str] = set()
+    for given in calls:
+        call = given.partition("|")[0]
+        (twice if call in seen else seen).add(call)
+    return frozenset(twice)
+
+
+# What a call returned.
+
+
+def _returned(name: str, message: Mapping[str, Any]) -> Unit:
+    content = message.get("content")
+    parts = [_text(content)] if isinstance(content, str) else [_part(p) for p in objects(content)]
+    output: Any = parts
+    if not parts:
+        output = ""
+    elif len(parts) == 1 and parts[0]["type"] == "input_text":
+        output = parts[0]["text"]
+    return _output(
+        name,
+        call_id(string(message.get("toolCallId"))),
+        output,
+        error=message.get("isError") is True,
+        native=kept(_native(message, _SENT[RESULT])),
+    )
+
+
+def notice(call: Unit, name: str) -> Unit:
+    """Return the output a call without a result was sent with.
+
+    Args:
+        call: the call.
+        name: the name of the message that holds it.
+    """
+    made = _output(
+        f"{call.key}.notice", string(call.item["call_id"]), NOTICE, error=True, native=b""
+    )
+    return replace(
+        made,
+        key=("notice", call.key),
+        native_id=name,
+        role=f"notice:{call.role}",
+        hidden=True,
+    )
+
+
+def _output(name: str, call: str, output: object, *, error: bool, native: bytes) -> Unit:
+    item = {"type": "function_call_output", "id": f"{name}", "call_id": call, "output": output}
+    origin = Origin(message=name, error=error)
+    return Unit(name, item, name, origin=origin.to_dict(), native=native)
+
+
+def _native(value: Mapping[str, Any], told: set[str]) -> dict[str, Any]:
+    """Return what of an object stands in no item."""
+    return {name: member for name, member in value.items() if name not in told}
+
+
+def kept(value: Mapping[str, Any]) -> bytes:
+    """Return native values as JSON text; nothing for none, or for what has no JSON form."""
+    if not value:
+        return b""
+    try:
+        return text.encode(value)
+    except (AgentSessionError, NotJSON):
+        return b""

@@ -1,0 +1,101 @@
+"""Where pi keeps its sessions, and which files are sessions of pi.
+
+Spec: pi 1.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from agentsession import text
+from agentsession.errors import NotJSON
+
+SUFFIX: Final = ".jsonl"
+
+_HEAD: Final = 1 << 20
+"""How much of a file is looked at to tell whether it is a session."""
+
+_NAME: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}-[0-9]{2}-[0-9]{2}-[0-9]{3}Z_(.+)\.jsonl", re.DOTALL
+)
+_PROJECT: Final = re.compile(r"--.*--", re.DOTALL)
+
+
+def own_places(environ: Mapping[str, str] | None = None) -> list[Path]:
+    """Return the directories where pi keeps this user's sessions; they may not exist.
+
+    Args:
+        environ: the environment; this process's own by default.
+    """
+    environ = os.environ if environ is None else environ
+    home = environ.get("HOME") or os.path.expanduser("~")
+    agent = _expanded(environ.get("PI_CODING_AGENT_DIR") or "", home) or Path(home, ".pi", "agent")
+    places = [agent / "sessions"]
+    named = _expanded(environ.get("PI_CODING_AGENT_SESSION_DIR") or "", home)
+    if named is not None and not named.is_relative_to(places[0]):
+        places.append(named)
+    return places
+
+
+def _expanded(named: str, home: str) -> Path | None:
+    if not named:
+        return None
+    return Path(home, named[2:]) if named.startswith("~/") else Path(named)
+
+
+def files_below(place: str | os.PathLike[str]) -> Iterator[str]:
+    """Yield the files at a place that are sessions of pi, by path; links are not followed."""
+    path = os.path.abspath(place)
+    if not os.path.isdir(path):
+        if is_session(path):
+            yield path
+        return
+    for directory, inner, names in os.walk(path):
+        inner.sort()
+        for name in sorted(names):
+            found = os.path.join(directory, name)
+            if name.endswith(SUFFIX) and not os.path.islink(found) and is_session(found):
+                yield found
+
+
+def is_session(path: str) -> bool:
+    """Return whether a file is a session of pi: by its header, or by where it is kept."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            head = file.readline(_HEAD)
+    except (OSError, ValueError):
+        return is_named_as_session(path)
+    return is_header(_value(head)) or is_named_as_session(path)
+
+
+def is_header(value: object) -> bool:
+    """Return whether a value is the header of a session of pi, and of no one else's."""
+    if not isinstance(value, dict) or value.get("type") != "session" or "format" in value:
+        return False
+    return isinstance(value.get("id"), str) and ("cwd" in value or "timestamp" in value)
+
+
+def is_named_as_session(path: str) -> bool:
+    """Return whether a file stands where pi puts its sessions, under a name it gives them."""
+    directory, name = os.path.split(path)
+    return bool(_NAME.fullmatch(name) and _PROJECT.fullmatch(os.path.basename(directory)))
+
+
+def id_in_name(path: str) -> str:
+    """Return the session id in a file's name, or its stem; the path may be of any system."""
+    name = re.split(r"[/\\]", path)[-1]
+    found = _NAME.fullmatch(name)
+    return found[1] if found else name.removesuffix(SUFFIX)
+
+
+def _value(line: bytes) -> Any:
+    try:
+        return text.parse(line)
+    except NotJSON:
+        return None

@@ -1,0 +1,191 @@
+"""pi's records as its files have them: lines read one by one, nothing interpreted.
+
+Spec: pi 1 to 4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from agentsession import text
+from agentsession.errors import NotJSON
+
+HEADER: Final = "session"
+MESSAGE: Final = "message"
+MODEL_CHANGE: Final = "model_change"
+LEVEL_CHANGE: Final = "thinking_level_change"
+COMPACTION: Final = "compaction"
+BRANCH_SUMMARY: Final = "branch_summary"
+CUSTOM_MESSAGE: Final = "custom_message"
+CUSTOM: Final = "custom"
+LABEL: Final = "label"
+SESSION_INFO: Final = "session_info"
+CONTEXT_EDIT: Final = "context_edit"
+USAGE: Final = "usage"
+
+TYPES: Final = frozenset(
+    {
+        HEADER,
+        MESSAGE,
+        MODEL_CHANGE,
+        LEVEL_CHANGE,
+        COMPACTION,
+        BRANCH_SUMMARY,
+        CUSTOM_MESSAGE,
+        CUSTOM,
+        LABEL,
+        SESSION_INFO,
+        CONTEXT_EDIT,
+        USAGE,
+    }
+)
+"""The types pi writes."""
+
+USER: Final = "user"
+ASSISTANT: Final = "assistant"
+RESULT: Final = "toolResult"
+BASH: Final = "bashExecution"
+SYSTEM: Final = "system"
+CUSTOM_ROLE: Final = "custom"
+HOOK_ROLE: Final = "hookMessage"
+
+ROLES: Final = frozenset({USER, ASSISTANT, RESULT, BASH, SYSTEM, CUSTOM_ROLE, HOOK_ROLE})
+"""The roles pi gives messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line of a session's file.
+
+    Attributes:
+        line: its number, from 1.
+        size: how many bytes it has, its line end included.
+        value: the object; empty when it cannot be read.
+        readable: whether it is an object.
+    """
+
+    line: int
+    size: int
+    value: dict[str, Any] = field(default_factory=dict)
+    readable: bool = True
+
+    @property
+    def type(self) -> str:
+        """Its type; empty when it has none."""
+        return string(self.value.get("type"))
+
+    @property
+    def id(self) -> str:
+        """Its id as pi gave it; empty when it has none."""
+        return string(self.value.get("id"))
+
+    @property
+    def parent(self) -> str | None:
+        """The id of the entry above; empty for a root, ``None`` when nothing is said."""
+        if "parentId" not in self.value:
+            return None
+        return string(self.value["parentId"])
+
+    @property
+    def timestamp(self) -> str:
+        """When it was written, as pi spells it; empty when it does not say."""
+        return string(self.value.get("timestamp"))
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """The message; empty when it has none."""
+        message = self.value.get("message")
+        return message if isinstance(message, dict) else {}
+
+    @property
+    def role(self) -> str:
+        """The message's role; empty for what is no message."""
+        return string(self.message.get("role")) if self.type == MESSAGE else ""
+
+    @property
+    def kind(self) -> str:
+        """What kind of record, for people."""
+        if not self.readable:
+            return "line"
+        return f"{self.type} {self.role}".strip() or "record"
+
+    @property
+    def is_known(self) -> bool:
+        """Whether pi writes records of this type, and messages of this role."""
+        return self.type in TYPES and (self.type != MESSAGE or self.role in ROLES)
+
+    @property
+    def is_first_version(self) -> bool:
+        """Whether a release wrote it that gave entries no id; a later one may have added it.
+
+        An upgrade puts the id behind what was there. Spec: pi 1, 2.
+        """
+        for name in self.value:
+            if name == "id":
+                return False
+            if name == "timestamp":
+                break
+        return "timestamp" in self.value
+
+
+def read(path: str) -> Iterator[Record]:
+    """Yield the records of a file in order; blank lines are none.
+
+    Raises:
+        OSError: when the file cannot be read.
+    """
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield _record(number, line)
+
+
+def _record(number: int, line: bytes) -> Record:
+    try:
+        value = text.parse(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+    except NotJSON:
+        value = None
+    if isinstance(value, dict):
+        return Record(number, len(line), value)
+    return Record(number, len(line), readable=False)
+
+
+# Values of any type, read as the kind that is wanted.
+
+
+def string(value: object) -> str:
+    """Return a string, else the empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """Return an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects(value: object) -> list[dict[str, Any]]:
+    """Return the objects of an array, else none."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def count(value: object) -> int:
+    """Return a count below 2^63, else 0."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63:
+        return value
+    return 0
+
+
+def amount(value: object) -> float | None:
+    """Return a finite number, else ``None``."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None

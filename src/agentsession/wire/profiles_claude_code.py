@@ -1,0 +1,173 @@
+"""Claude Code's requests: the same items as its releases spelled them for Anthropic Messages.
+
+Spec: decision D1, claude-code 4 and 5.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agentsession import text as json_text
+from agentsession.errors import NotJSON
+from agentsession.wire import media
+from agentsession.wire.origin import Origin, Piece, Target
+from agentsession.wire.profile import Foreign, Profile
+from agentsession.wire.turns import content_parts, is_text
+
+NATIVE: Final = "anthropic"
+"""The name space in an origin's metadata of what a block has beyond its item."""
+
+SIGNATURE: Final = "signature"
+REDACTED: Final = "redactedData"
+
+EXTENSION: Final = "anthropic:"
+"""How the type of an item begins that stands for a block no item type fits."""
+
+_VERSION: Final = re.compile(r"(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeCodeProfile(Profile):
+    """The spelling of one release.
+
+    Attributes:
+        keep_foreign: another model's thinking is sent like the target's own.
+        blank_texts: an assistant's blank texts are sent.
+        bare_calls: the names of tools whose arguments are sent as ``{}``.
+    """
+
+    keep_foreign: bool = False
+    blank_texts: bool = False
+    bare_calls: frozenset[str] = frozenset()
+
+
+def claude_code_profile(release: str) -> ClaudeCodeProfile:
+    """Return how a release spelled its requests; the newest way when it is not known.
+
+    Spec: claude-code 5.2.
+    """
+    found = _VERSION.match(release)
+    version = (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (9, 0, 0)
+    plans = (2, 0, 76) <= version <= (2, 1, 176)
+    return ClaudeCodeProfile(
+        name=f"claude-code {release}".strip(),
+        foreign=Foreign.DROP,
+        keep_foreign=version < (2, 1, 200),
+        blank_texts=version < (2, 1, 94),
+        bare_calls=frozenset({"ExitPlanMode"}) if plans else frozenset(),
+    )
+
+
+def claude_code_messages(
+    pieces: Sequence[Piece], target: Target | None = None, profile: Profile | None = None
+) -> list[dict[str, Any]]:
+    """Return the messages a request of Claude Code holds for these items.
+
+    Neighbours of one role are one message. Messages of role ``system`` stay in their place.
+    Marks for the provider's cache are not set.
+    """
+    target = target or Target()
+    spelled = profile if isinstance(profile, ClaudeCodeProfile) else claude_code_profile("")
+    messages: list[dict[str, Any]] = []
+    for piece in pieces:
+        role, blocks = _blocks(piece, target, spelled)
+        if not blocks:
+            continue
+        if messages and messages[-1]["role"] == role:
+            messages[-1]["content"].extend(blocks)
+        else:
+            messages.append({"role": role, "content": blocks})
+    return messages
+
+
+def _blocks(
+    piece: Piece, target: Target, profile: ClaudeCodeProfile
+) -> tuple[str, list[dict[str, Any]]]:
+    item = piece.item
+    own = profile.keep_foreign or target.wrote(piece.origin)
+    role = item.role if item.type == "message" else "assistant"
+    if item.type == "function_call_output":
+        role = "user"
+    if item.type == "reasoning" and not own:
+        return role, []
+    if item.type == "function_call" and item.name in profile.bare_calls:
+        return role, [{**block, "input": {}} for block in blocks_of(item, piece.origin)]
+    blocks = blocks_of(item, piece.origin)
+    if role == "assistant" and item.type == "message" and not profile.blank_texts:
+        blocks = [block for block in blocks if str(block.get("text", "x")).strip()]
+    return role or "user", blocks
+
+
+def blocks_of(item: Mapping[str, Any], origin: Origin) -> list[dict[str, Any]]:
+    """Return the content blocks that an item stands for.
+
+    Args:
+        item: the item.
+        origin: where it comes from; what its metadata says of the blocks outweighs the item.
+    """
+    native = origin.metadata.get(NATIVE)
+    native = native if isinstance(native, Mapping) else {}
+    whole = native.get("blocks")
+    if isinstance(whole, list):
+        return [dict(block) for block in whole if isinstance(block, Mapping)]
+    plain = list(_plain_blocks(item, origin))
+    if native and len(plain) == 1:
+        plain[0].update(native)
+    return plain
+
+
+def _plain_blocks(item: Mapping[str, Any], origin: Origin) -> Iterator[dict[str, Any]]:
+    """Yield the blocks that an item stands for when its metadata says nothing of them."""
+    kind = item.get("type")
+    if kind == "message":
+        for part in content_parts(item.get("content")):
+            yield _part(part)
+    elif kind == "reasoning":
+        yield _thinking(item, origin)
+    elif kind == "function_call":
+        yield {
+            "type": "tool_use",
+            "id": item.get("call_id", ""),
+            "name": item.get("name", ""),
+            "input": _input(item.get("arguments")),
+        }
+    elif kind == "function_call_output":
+        output = item.get("output")
+        if isinstance(output, list):
+            output = [_part(part) for part in output if isinstance(part, dict)]
+        yield {"type": "tool_result", "tool_use_id": item.get("call_id", ""), "content": output}
+    elif isinstance(kind, str) and kind.startswith(EXTENSION):
+        block = item.get("block")
+        if isinstance(block, Mapping):
+            yield dict(block)
+
+
+def _part(part: Mapping[str, Any]) -> dict[str, Any]:
+    if is_text(dict(part)):
+        return {"type": "text", "text": part["text"]}
+    kind = part.get("type")
+    if kind in ("input_image", "input_file", "input_video"):
+        return media.anthropic_part(dict(part))
+    return dict(part)
+
+
+def _thinking(item: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
+    secret = item.get("encrypted_content")
+    secret = secret if isinstance(secret, str) else ""
+    if origin.encrypted.endswith(REDACTED):
+        return {"type": "redacted_thinking", "data": secret}
+    summary = content_parts(item.get("summary"))
+    words = "".join(str(part.get("text", "")) for part in summary)
+    return {"type": "thinking", "thinking": words, "signature": secret}
+
+
+def _input(arguments: object) -> Any:
+    if not isinstance(arguments, str):
+        return {}
+    try:
+        return json_text.parse(arguments)
+    except NotJSON:
+        return arguments
