@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from agentsession import versions
 from agentsession.entries import ConfigEntry, Entry, ItemEntry, ResponseEntry
 from agentsession.header import Header
 from agentsession.record_entries import DecisionEntry, DispatchEntry, RunEntry
@@ -26,7 +27,8 @@ _SECOND = 1_000_000_000
 class SessionBuilder:
     """Builds a session entry by entry, one fake second apart.
 
-    Every method appends and returns the entry's id. Ids are ``e0000001``, ``e0000002`` …
+    Every method appends and returns the entry's id. Ids are ``e0000001``, ``e0000002`` …,
+    or hashes in a format that has them.
 
     Args:
         format: the format version of the session.
@@ -55,9 +57,9 @@ class SessionBuilder:
         """Append any entry, with the next fake id and time where it has none."""
         self._now += _SECOND
         ts = entry.ts or Timestamp.from_nanoseconds(self._now)
-        placed = entry.moved(
-            parent=entry.parent, id=entry.id or f"e{len(self.session) + 1:07d}", ts=ts
-        )
+        hashed = versions.has_content_ids(self.session.header.version)
+        entry_id = "" if hashed else f"e{len(self.session) + 1:07d}"
+        placed = entry.moved(parent=entry.parent, id=entry.id or entry_id, ts=ts)
         return self.session.append(placed)
 
     def config(self, **members: Any) -> str:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 from cli_runner import Caller
 
+from agentsession.header import Header
+from agentsession.parts import Reference
 from agentsession.record_entries import InfoEntry
+from agentsession.session import Session
 from agentsession.testing import SessionBuilder
 from agentsession.writing import write
 
@@ -137,22 +140,29 @@ def test_a_context_that_cannot_be_built_leaves_the_rest(call: Caller, folded_fil
 
 
 def test_hashed_ids_are_shown_and_named_by_their_first_digits(call: Caller, tmp_path: Path) -> None:
-    first, second = "sha256:" + "ab" * 32, "sha256:" + "ac" * 32
     path = tmp_path / "s.jsonl"
-    path.write_bytes(
-        header(b"0.5")
-        + b'{"type":"info","id":"%s","parent":null,"ts":"2026-01-01T00:00:00Z"}\n' % first.encode()
-        + b'{"type":"info","id":"%s","parent":"%s","ts":"2026-01-01T00:00:01Z",'
-        b'"parents":[{"session":"s9","entry":"x"}]}\n' % (second.encode(), first.encode())
-    )
+    session = Session(Header(id="s", format="agentsession/0.11", redacted=True))
+    second = InfoEntry().converging(Reference("x", "s9"))
+    # Two ids that begin alike.
+    for minute in range(60):
+        ids = [
+            session.append(InfoEntry(ts=f"2026-01-01T00:{minute:02}:00Z")),
+            session.append(second.moved(ts=f"2026-01-01T00:{minute:02}:01Z")),
+        ]
+        if ids[0][7] == ids[1][7]:
+            break
+        session = Session(session.header)
+    write(path, session)
+    first, last = (entry_id.removeprefix("sha256:") for entry_id in ids)
     shown = call("show", path)
-    assert f"{'ab' * 6}  -             info  info\n" in shown.out
-    assert f"{'ac' * 6}  {'ab' * 6}  info  info  leaf converging\n" in shown.out
-    assert "\nnote: entry ids are content hashes in this draft" in shown.out
-    assert "context at abababababab: " in call("show", path, "-leaf", "ab").out
-    assert call("show", path, "-leaf", "a").err.startswith('agentsession: "a" begins 2 entry ids')
+    assert f"{first[:12]}  -             info  info\n" in shown.out
+    assert f"{last[:12]}  {first[:12]}  info  info  leaf converging\n" in shown.out
+    assert "\nnote: the session was redacted" in shown.out
+    assert f"context at {first[:12]}: " in call("show", path, "-leaf", first[:8]).out
+    ambiguous = call("show", path, "-leaf", first[0]).err
+    assert ambiguous.startswith(f'agentsession: "{first[0]}" begins 2 entry ids')
     entries = call("show", path, "--json").json["entries"]
-    assert [entry["id"] for entry in entries] == [first, second]
+    assert [entry["id"] for entry in entries] == ids
     assert entries[1]["converges_from"] == [{"session": "s9", "entry": "x"}]
 
 
@@ -167,7 +177,7 @@ def test_a_version_not_known_here(call: Caller, tmp_path: Path) -> None:
         assert "--allow-newer" in told.err
         shown = call(name, "--allow-newer", path)
         assert shown.code == 0
-        assert "note: this version is unknown here" in shown.out
+        assert "note: agentsession/0.99 is unknown here" in shown.out
 
 
 def test_nothing_a_terminal_acts_on_comes_out(call: Caller, tmp_path: Path) -> None:

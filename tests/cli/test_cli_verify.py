@@ -7,6 +7,9 @@ from pathlib import Path
 from cli_runner import Caller
 from test_cli_show import header
 
+from agentsession.header import Header
+from agentsession.record_entries import InfoEntry
+from agentsession.session import Session
 from agentsession.testing import SessionBuilder
 from agentsession.writing import write
 
@@ -97,9 +100,9 @@ def test_header_alone(call: Caller, tmp_path: Path) -> None:
 
 def test_later_drafts_get_notes_behind_the_lines(call: Caller, tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    path.write_bytes(
-        header(b"0.4") + b'{"type":"info","id":"e1","parent":null,"ts":"2026-01-01T00:00:00Z"}\n'
-    )
+    session = Session(Header(id="s", format="agentsession/0.11", redacted=True))
+    session.append(InfoEntry("x"))
+    write(path, session)
     checked = call("verify", path)
     assert checked.code == 0
     first, *notes = checked.out.splitlines()
@@ -107,6 +110,10 @@ def test_later_drafts_get_notes_behind_the_lines(call: Caller, tmp_path: Path) -
     assert notes
     assert all(note.startswith("note: ") for note in notes)
     assert [f"note: {note}" for note in call("verify", "--json", path).json["notes"]] == notes
+    path.write_bytes(path.read_bytes().replace(b'"name":"x"', b'"name":"y"'))
+    changed = call("verify", path)
+    assert (changed.code, changed.out) == (1, "")
+    assert "hashes to sha256:" in changed.err
 
 
 def test_the_form_that_matched_is_a_note(call: Caller, tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_eight_processes_of_eight_threads(tmp_path: Path, kind: str) -> None:
     shared = [entry_id for each in done for entry_id in each["shared"]]
     assert shared
     with store_at(kind, place) as store:
-        listed = [item for item in store.list(ListFilter(with_names=True))]
+        listed = list(store.list(ListFilter(with_names=True)))
         assert {item.id for item in listed if isinstance(item, Summary)} == {*own, *races, "shared"}
         for name, ids in own.items():
             session = store.open(name)

@@ -17,6 +17,7 @@ from agentsession.errors import (
     AgentSessionError,
     DamagedFile,
     InvalidEntry,
+    NoEntry,
     NoSession,
     ReadOnly,
     SessionExists,
@@ -26,6 +27,7 @@ from agentsession.errors import (
 from agentsession.header import ALL_RECORDS, Header
 from agentsession.parts import Harness
 from agentsession.record_entries import InfoEntry, LinkEntry, RunEntry, UnknownEntry
+from agentsession.session import Session
 from agentsession.stores import JSONLStore, ListFilter, Summary, SyncPolicy
 
 CREATED = "2026-03-01T08:15:30.25Z"

@@ -79,13 +79,13 @@ def _item(value: Any, step: Step) -> Any:
 def _in_context_order(found: list[Any], extra: Mapping[str, Any] | None) -> list[Any]:
     own = (extra or {}).get("agentsession")
     order = own.get("item_order") if isinstance(own, Mapping) else None
-    if not isinstance(order, list) or sorted(filter(_is_place, order)) != list(range(len(found))):
+    if not isinstance(order, list) or not all(_is_place(place, len(found)) for place in order):
         return found
     return [found[place] for place in order]
 
 
-def _is_place(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _is_place(value: object, end: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < end
 
 
 def items_from(document: Trajectory) -> tuple[Item, ...]:

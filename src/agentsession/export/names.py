@@ -58,6 +58,7 @@ RESERVED: Final = frozenset(
         "labels",
         "latency_ms",
         "links",
+        "omitted",
         "orphan_call_id",
         "phases",
         "queued_from",

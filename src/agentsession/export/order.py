@@ -5,7 +5,7 @@ Spec: export 12, decision E2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from agentsession import text
 from agentsession.canonical import canonical_text
@@ -19,17 +19,24 @@ Place = tuple[str, int]
 """An item: the entry it comes from, and its number among that entry's items."""
 
 
-def item_order(steps: Sequence[Step], entries: Sequence[Entry]) -> list[int]:
-    """Return the places in reading order of the items, in the order of the entries.
+def item_order(
+    steps: Sequence[Step], entries: Sequence[Entry], omitted: Container[str]
+) -> list[int] | None:
+    """Return the places in reading order of the context's items, in context order.
 
-    Empty when the two orders are the same, which is the rule: they differ where an output was
-    recorded after something else that made a step.
+    ``None`` when these are all places in order, which is the rule: they differ where an output
+    was recorded after something else that made a step, and where items are left out of requests.
     """
     folds = {step.entry.id for step in steps if step.boundary and step.entry is not None}
     read = [place for step in steps for place in _read(step)]
     at = {place: number for number, place in enumerate(read)}
-    order = [at[place] for entry in entries for place in _contributed(entry, folds) if place in at]
-    return [] if order == list(range(len(read))) else order
+    order = [
+        at[place]
+        for entry in entries
+        for place in _contributed(entry, folds)
+        if place in at and entry.id not in omitted
+    ]
+    return None if order == list(range(len(read))) else order
 
 
 def _read(step: Step) -> Iterator[Place]:

@@ -94,6 +94,7 @@ class Outline:
             text_only=options.text_only,
             mark_failed=options.failed_calls == "mark",
             costs=self._totals.costs,
+            omitted=self._plan.omitted,
         )
         embedding = embedding or Embedding.of(trajectory.header.id)
         found = resolve_links(planner, options, embedding)
@@ -247,8 +248,9 @@ class Outline:
             "name": trajectory.name,
             "labels": dict(sorted(trajectory.labels.items())),
             "main": trajectory.main,
-            "item_order": self._plan.item_order,
         }
+        if self._plan.item_order is not None:
+            own["item_order"] = self._plan.item_order
         return own | {name: value for name, value in given.items() if value}
 
     # Preparations.

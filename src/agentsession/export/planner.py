@@ -5,9 +5,11 @@ Spec: export 3 to 5, 7 and 10.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from agentsession import versions
+from agentsession.context import left_out, settings_at
 from agentsession.entries import (
     BranchSummaryEntry,
     CompactionEntry,
@@ -96,7 +98,9 @@ class Planner:
         self._close()
         self._take_out_dropped()
         self.plan.pending = self._pending
-        self.plan.item_order = item_order(self.plan.steps, self.entries)
+        if not self.whole:
+            self.plan.omitted = _left_out(self.path)
+        self.plan.item_order = item_order(self.plan.steps, self.entries, self.plan.omitted)
         return self.plan
 
     def _starts_folded(self) -> bool:
@@ -318,6 +322,11 @@ class Planner:
     def _link(self, seen: LinkEntry, entry: LinkEntry) -> None:
         del entry
         self.links.append(seen)
+
+
+def _left_out(path: Sequence[Entry]) -> Mapping[str, str]:
+    later = path and versions.has_later_settings(path[-1].version)
+    return left_out(path, settings_at(path)) if later else {}
 
 
 def _is_fold(entry: Entry) -> bool:

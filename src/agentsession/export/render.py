@@ -39,18 +39,26 @@ class Renderer:
         text_only: whether media are degraded.
         mark_failed: whether failed model calls are marked.
         costs: prices by entry id.
+        omitted: why item entries are left out of requests, by id.
 
     Attributes:
         reader: reads content, and counts what it degrades.
     """
 
     def __init__(
-        self, *, model_name: str, text_only: bool, mark_failed: bool, costs: Mapping[str, float]
+        self,
+        *,
+        model_name: str,
+        text_only: bool,
+        mark_failed: bool,
+        costs: Mapping[str, float],
+        omitted: Mapping[str, str],
     ) -> None:
         self.model_name = model_name
         self.text_only = text_only
         self.mark_failed = mark_failed
         self.costs = costs
+        self.omitted = omitted
         self.reader = Reader(text_only=text_only)
 
     def step(self, plan: Step, number: int) -> dict[str, Any]:
@@ -79,6 +87,10 @@ class Renderer:
             own["calls"] = plan.calls
         if plan.outcomes:
             own["outcome"] = plan.outcomes
+        if self.omitted:
+            ids = [entry.id for entry in plan.members()]
+            omitted = {one: self.omitted[one] for one in ids if one in self.omitted}
+            own |= {"omitted": omitted} if omitted else {}
         extra.update(own)
 
     def listed(self, entries: Mapping[str, Sequence[Entry]]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ Spec: stores 4.7.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +20,8 @@ from agentsession.stores import files
 from agentsession.stores.base import ListFilter, Summary, newest_first
 from agentsession.stores.layout import SUFFIX, is_file_of
 
-# "info" and "link", and their letters as escapes: such a line may be one without showing it.
-_ESCAPED = re.compile(rb"\\u00(?:66|69|6[bcefBCEF])")
+# A line is an info or a link only where it has the word, or an escape of one of its letters.
+_WORDS = (b'"info"', b'"link"', b"\\u006")
 _HEADER_BYTES = 4096
 
 
@@ -267,9 +266,7 @@ def _noted(line: bytes) -> _Noted | None:
 
 def _lines_that_may_matter(data: bytes) -> list[bytes]:
     """The lines that may be an info or a link, in file order; no other can be."""
-    places = [at for word in (b'"info"', b'"link"') for at in _places(data, word)]
-    if b"\\u00" in data:
-        places += [found.start() for found in _ESCAPED.finditer(data)]
+    places = [at for word in _WORDS for at in _places(data, word)]
     if not places:
         return []
     starts = {data.rfind(b"\n", 0, at) + 1 for at in places}

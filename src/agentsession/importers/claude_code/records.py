@@ -43,7 +43,9 @@ class Record:
 
     __slots__ = (
         "_blocks",
+        "_calls",
         "_message",
+        "_results",
         "entries",
         "file",
         "index",
@@ -71,6 +73,8 @@ class Record:
         self.members: Members | None = members_of(raw)
         self._message: dict[str, Any] | None = None
         self._blocks: list[Block] | None = None
+        self._calls: tuple[str, ...] | None = None
+        self._results: tuple[str, ...] | None = None
         members = self.members or {}
         self.type = text_of(members.get("type"))
         if self.members is not None and is_deep(raw):
@@ -175,14 +179,18 @@ class Record:
         return found if isinstance(found, str) and found != names.SYNTHETIC else ""
 
     @property
-    def results(self) -> list[str]:
+    def results(self) -> tuple[str, ...]:
         """The ids of the calls whose results the record holds."""
-        return _ids(self.blocks, "tool_result", "tool_use_id")
+        if self._results is None:
+            self._results = _ids(self.blocks, "tool_result", "tool_use_id")
+        return self._results
 
     @property
-    def calls(self) -> list[str]:
+    def calls(self) -> tuple[str, ...]:
         """The ids of the calls that the record holds."""
-        return _ids(self.blocks, "tool_use", "id")
+        if self._calls is None:
+            self._calls = _ids(self.blocks, "tool_use", "id")
+        return self._calls
 
     @property
     def time(self) -> Timestamp | None:
@@ -223,6 +231,6 @@ class Record:
         return [name for name in self.members if name not in names.MEMBERS]
 
 
-def _ids(blocks: list[Block], kind: str, member: str) -> list[str]:
+def _ids(blocks: list[Block], kind: str, member: str) -> tuple[str, ...]:
     found = (block.get(member) for block in blocks if block.get("type") == kind)
-    return [name for name in found if isinstance(name, str) and name]
+    return tuple(name for name in found if isinstance(name, str) and name)

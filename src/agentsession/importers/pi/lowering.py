@@ -100,7 +100,7 @@ def _units(entry: Native, edited: Mapping[str, Any] | None) -> Iterator[Unit]:
     elif role == BASH:
         if message.get("excludeFromContext") is not True:
             parts = [_text(bash_text(message))]
-            yield from _said(entry.name, parts, native=_native(message, {"role"}))
+            yield from _said(entry.name, parts, native=_native(message, {"role", "output"}))
     elif role in {CUSTOM_ROLE, HOOK_ROLE} or record.type == CUSTOM_MESSAGE:
         yield from _injected(entry.name, record, message)
     elif record.type == COMPACTION and edited is None:

@@ -1,0 +1,139 @@
+"""Attachments: texts that the program put into a request, as far as the files have them.
+
+Spec: claude-code 2.2, 5.4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agentsession import text as json_text
+from agentsession.importers.claude_code.blocks import Block, content_blocks
+from agentsession.importers.claude_code.records import Record
+
+_TAGGED: Final = re.compile(r"(?s)\s*<system-reminder>\n?(.*?)\n?</system-reminder>\s*")
+
+SNAPSHOT: Final = "prompt_snapshot"
+QUEUED: Final = "queued_command"
+UNSENT: Final = frozenset(
+    {SNAPSHOT, "command_permissions", "deferred_tools_record", "ultrathink_effort"}
+)
+"""Attachments that are no text on the wire."""
+
+MEDIA: Final = frozenset({"image", "document"})
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """What an attachment put into a request.
+
+    Attributes:
+        blocks: its content blocks.
+        role: ``user``, or ``system`` for a message of its own.
+        derived: the file has the ingredients; the words around them are one release's.
+    """
+
+    blocks: tuple[Block, ...]
+    role: str = "user"
+    derived: bool = False
+
+
+def kind_of(record: Record) -> str:
+    """Return the type of a record's attachment; empty when it has none."""
+    value = record.value("attachment")
+    kind = value.get("type") if isinstance(value, dict) else None
+    return kind if isinstance(kind, str) else ""
+
+
+def injected(record: Record) -> Injected | None:
+    """Return what an attachment put into a request; ``None`` when the file does not say."""
+    value = record.value("attachment")
+    if not isinstance(value, dict):
+        return None
+    rendered = record.value("rendered")
+    if isinstance(rendered, list):
+        blocks = [
+            block
+            for part in rendered
+            if isinstance(part, dict)
+            for block in content_blocks(part.get("content"))
+        ]
+        role = "system" if record.text("renderedRole") == "system" else "user"
+        if any(block.get("type") != "text" for block in blocks):
+            role = "user"
+        return Injected(tuple(blocks), role) if blocks else None
+    blocks = [_block(part) for part in _derived(value)]
+    return Injected(tuple(blocks), derived=True) if blocks else None
+
+
+def bare(block: Block) -> str:
+    """Return a rendered text without its tags, as models with system turns are sent it."""
+    words = str(block.get("text", ""))
+    found = _TAGGED.fullmatch(words)
+    return found[1] if found else words
+
+
+def _block(part: str | Block) -> Block:
+    return {"type": "text", "text": part} if isinstance(part, str) else part
+
+
+def _reminder(words: str) -> str:
+    return f"<system-reminder>\n{words}\n</system-reminder>"
+
+
+def _derived(value: dict[str, Any]) -> Iterator[str | Block]:
+    kind = value.get("type")
+    if kind == QUEUED:
+        # The user said it; the words around it are reported, not entered.
+        yield from content_blocks(value.get("prompt"))
+    elif kind == "hook_success":
+        content = value.get("content")
+        if isinstance(content, str) and content:
+            yield _reminder(f"{value.get('hookName', '')} hook success: {content}")
+    elif kind == "hook_additional_context":
+        content = value.get("content")
+        parts = content if isinstance(content, list) else [content]
+        words = "\n".join(part for part in parts if isinstance(part, str))
+        if words:
+            yield _reminder(f"{value.get('hookName', '')} hook additional context: {words}")
+    elif kind == "hook_blocking_error":
+        error = value.get("blockingError")
+        told = error.get("blockingError") if isinstance(error, dict) else error
+        if isinstance(told, str):
+            yield _reminder(f"{value.get('hookName', '')} hook blocking error: {told}")
+    elif kind == "file":
+        yield from _file(value)
+    elif kind == "nested_memory":
+        content = value.get("content")
+        if isinstance(content, dict) and isinstance(content.get("content"), str):
+            path = content.get("path", value.get("path", ""))
+            yield _reminder(f"Contents of {path}:\n\n{content['content']}")
+    elif kind == "edited_text_file":
+        snippet = value.get("snippet")
+        if isinstance(snippet, str):
+            name = value.get("filename", "")
+            yield _reminder(f"Note: {name} was modified. Here are the relevant changes:\n{snippet}")
+
+
+def _file(value: dict[str, Any]) -> Iterator[str | Block]:
+    content = value.get("content")
+    if not isinstance(content, dict) or not isinstance(content.get("file"), dict):
+        return
+    file = content["file"]
+    path = file.get("filePath", value.get("filename", ""))
+    called = json_text.encode({"file_path": path}).decode("utf-8", "replace")
+    yield _reminder(f"Called the Read tool with the following input: {called}")
+    if content.get("type") == "image" and isinstance(file.get("base64"), str):
+        source = {"type": "base64", "media_type": file.get("type", ""), "data": file["base64"]}
+        yield {"type": "image", "source": source}
+        return
+    words = file.get("content")
+    if isinstance(words, str):
+        start = file.get("startLine")
+        first = start if isinstance(start, int) else 1
+        lines = enumerate(words.split("\n"), first)
+        numbered = "\n".join(f"{number}\t{line}" for number, line in lines)
+        yield _reminder(f"Result of calling the Read tool:\n{numbered}")

@@ -1,0 +1,193 @@
+"""A transcript: the records of one conversation as a tree, copies told from their originals.
+
+Spec: claude-code 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from agentsession.importers.claude_code import names
+from agentsession.importers.claude_code.records import Record
+
+
+@dataclass(eq=False, slots=True)
+class Answer:
+    """One answer of a model: its records, block by block, and the results of its calls.
+
+    Attributes:
+        id: its message id.
+        records: its records in the order of the file.
+        results: the records with results of its calls, in the order of the file.
+    """
+
+    id: str
+    records: list[Record] = field(default_factory=list)
+    results: list[Record] = field(default_factory=list)
+
+    @property
+    def first(self) -> Record:
+        """Its first record."""
+        return self.records[0]
+
+    @property
+    def last(self) -> Record:
+        """Its last record."""
+        return self.records[-1]
+
+    @property
+    def calls(self) -> list[str]:
+        """The ids of its calls."""
+        return [call for record in self.records for call in record.calls]
+
+
+class Transcript:
+    """The records of one conversation.
+
+    Args:
+        records: in the order of its files; sidechains of others are not among them.
+    """
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self.records = records
+        self.by_uuid: dict[str, Record] = {}
+        self.answers: list[Answer] = []
+        self.orphans: list[Record] = []
+        self.broken = 0
+        self.progress_links = 0
+        self._parents: dict[Record, Record | None] = {}
+        self._answer_of: dict[Record, Answer] = {}
+        self._answers: dict[str, Answer] = {}
+        self._beside: dict[Record, list[Record]] = {}
+        self._contents: dict[tuple[str, bytes], Record] = {}
+        self._results: dict[str, Record] = {}
+        self._owner: dict[str, Answer] = {}
+        before: Record | None = None
+        for index, record in enumerate(records):
+            record.index = index
+            if record.is_tree:
+                self._take(record, before)
+                if record.original is None:
+                    before = record
+                record.forget()
+
+    def _take(self, record: Record, before: Record | None) -> None:
+        known = self.by_uuid.get(record.uuid)
+        if known is not None:
+            record.original = known
+            if known.is_error and not record.is_error and known.unflagged_from is None:
+                known.unflagged_from = record.file
+            return
+        self.by_uuid[record.uuid] = record
+        self._parents[record] = self._found_parent(record, before)
+        if record.is_answer:
+            self._take_answer(record)
+        elif record.type == names.USER:
+            self._take_results(record)
+        parent = self._parents[record]
+        if parent is not None and (record.type == names.ATTACHMENT or record.is_local_command):
+            self._beside.setdefault(parent, []).append(record)
+
+    def _found_parent(self, record: Record, before: Record | None) -> Record | None:
+        if not record.parent:
+            return None
+        parent = self.by_uuid.get(record.parent)
+        if parent is None:
+            if before is not None:
+                self.broken += 1
+            return before
+        return parent.original or parent
+
+    # Copies under new ids. Spec: claude-code 3, "same message.id twice".
+
+    def _take_answer(self, record: Record) -> None:
+        if record.is_synthetic:
+            return
+        name = record.message_id
+        digest = record.content_digest()
+        known = self._contents.get((name, digest))
+        if known is not None:
+            self._copy(record, known)
+            return
+        self._contents[name, digest] = record
+        answer = self._answers.get(name)
+        if answer is None:
+            answer = self._answers[name] = Answer(name)
+            self.answers.append(answer)
+        answer.records.append(record)
+        self._answer_of[record] = answer
+        for call in record.calls:
+            self._owner.setdefault(call, answer)
+
+    def _copy(self, record: Record, known: Record) -> None:
+        """Say that a record, and with it all above it, is a copy."""
+        mine: Record | None = self._parents.get(record)
+        theirs: Record | None = self._parents.get(known)
+        record.original = known
+        while mine is not None and mine is not theirs and mine.original is None:
+            if theirs is not None and mine.index <= theirs.index:
+                return
+            if mine in self._answer_of:
+                return
+            above = self._parents.get(mine)
+            if theirs is not None and mine.content_digest() == theirs.content_digest():
+                mine.original = theirs
+                theirs = self._parents.get(theirs)
+            elif mine.index > known.index:
+                # A prompt of several blocks is copied as several records.
+                self.orphans.append(mine)
+            mine = above
+
+    def _take_results(self, record: Record) -> None:
+        calls = record.results
+        if not calls:
+            return
+        known = self._results.get(calls[0])
+        if known is not None and known.content_digest() == record.content_digest():
+            record.original = known
+            return
+        for call in calls:
+            self._results.setdefault(call, record)
+            owner = self._owner.get(call)
+            if owner is not None and (not owner.results or owner.results[-1] is not record):
+                owner.results.append(record)
+
+    # Asking.
+
+    def parent(self, record: Record) -> Record | None:
+        """Return the record above another one; copies are passed over."""
+        found = self._parents.get(record.original or record)
+        return found.original or found if found is not None else None
+
+    def answer_of(self, record: Record) -> Answer | None:
+        """Return the answer that a record is a part of."""
+        return self._answer_of.get(record.original or record)
+
+    def beside(self, record: Record) -> Sequence[Record]:
+        """Return the attachments and command outputs that hang directly below a record."""
+        return self._beside.get(record, ())
+
+    def owner(self, call: str) -> Answer | None:
+        """Return the answer that made a call."""
+        return self._owner.get(call)
+
+    def result_of(self, call: str) -> Record | None:
+        """Return the record with the result of a call."""
+        return self._results.get(call)
+
+    def named(self, uuid: str) -> Record | None:
+        """Return the record of an id; of a copy its original."""
+        found = self.by_uuid.get(uuid)
+        return found.original or found if found is not None else None
+
+    def above(self, record: Record) -> Iterator[Record]:
+        """Yield the records above another one, nearest first."""
+        at = self.parent(record)
+        while at is not None:
+            yield at
+            at = self.parent(at)
+
+    def originals(self) -> Iterable[Record]:
+        """Yield the records of the tree that are no copies."""
+        return (record for record in self.records if record.is_tree and record.original is None)

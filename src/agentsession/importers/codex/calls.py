@@ -1,0 +1,115 @@
+"""Calls: one request and what is known of its answer, before it is an entry.
+
+Spec: codex 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentsession.importers.codex.units import Unit
+from agentsession.importers.codex.usage import Counts
+
+
+@dataclass(slots=True)
+class Element:
+    """An item that belongs to a call, or stands among what does.
+
+    Attributes:
+        unit: the item.
+        number: its record in the account.
+        output: whether the model made it.
+        time: when it was recorded.
+        native: what was recorded beside it, as JSON text.
+        beside: the records that tell of its tool, for the account.
+        shown: what they tell.
+    """
+
+    unit: Unit
+    number: int
+    output: bool
+    time: str
+    native: bytes = b""
+    beside: tuple[int, ...] = ()
+    shown: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Call:
+    """A model call on its way.
+
+    Attributes:
+        name: the response's id, where none was recorded.
+        marked: a line said when the request was sent; all items up to the next such line are
+            of this call.
+        sampled: the last item the request held, by its number; ``None`` when unknown.
+        elements: the items, in order, with the outputs and messages that stand among them.
+        counts: what it used; ``None`` when that is not recorded.
+        response_id: the provider's id; empty when it is not recorded.
+        attempts: how many times the request was sent, as far as that shows.
+        side: no model call made these items, or a summary's did.
+        border: a line stood here that begins another answer.
+        certain: whether the request was surely sent.
+        time: when it was last heard of.
+        numbers: the records that count it, for the account.
+    """
+
+    name: str
+    marked: bool = False
+    sampled: int | None = None
+    elements: list[Element] = field(default_factory=list)
+    counts: Counts | None = None
+    response_id: str = ""
+    attempts: int = 1
+    side: bool = False
+    border: bool = False
+    certain: bool = True
+    time: str = ""
+    numbers: list[int] = field(default_factory=list)
+
+    @property
+    def has_output(self) -> bool:
+        """Whether the model said anything."""
+        return any(element.output for element in self.elements)
+
+    @property
+    def has_results(self) -> bool:
+        """Whether anything but the model's items stands among the elements."""
+        return any(not element.output for element in self.elements)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an answer ended, where no usage says that it was whole.
+
+    Attributes:
+        reason: why it is not whole; empty when nothing says so.
+        error: what went wrong; ``None`` when nothing is recorded.
+        open: nothing says that it ended at all.
+    """
+
+    reason: str = ""
+    error: Mapping[str, Any] | None = None
+    open: bool = False
+
+    def outcome(
+        self, call: Call, *, counting: bool
+    ) -> tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]:
+        """Return a response's status, its incompleteness and its error.
+
+        Args:
+            call: the call.
+            counting: whether whole answers of the thread are counted.
+        """
+        whole = call.counts is not None or (
+            call.has_output and not counting and not self.reason and not self.open
+        )
+        if whole:
+            return "completed", None, None
+        if self.open:
+            return "in_progress", None, None
+        if self.error is not None:
+            return "failed", None, self.error
+        return "incomplete", {"reason": self.reason or "stream_ended"}, None

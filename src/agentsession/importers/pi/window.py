@@ -1,0 +1,135 @@
+"""Windows: what a request of pi held, entry by entry.
+
+Spec: pi 6, 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from agentsession.importers.drafting import Unit
+from agentsession.importers.pi.lowering import notice, units
+from agentsession.importers.pi.records import (
+    ASSISTANT,
+    COMPACTION,
+    CONTEXT_EDIT,
+    RESULT,
+    mapping,
+    string,
+)
+from agentsession.importers.pi.releases import Release
+from agentsession.importers.pi.transcript import Native
+
+_FAILED: Final = frozenset({"error", "aborted"})
+
+
+def is_failed(entry: Native) -> bool:
+    """Return whether an assistant's message ended in an error or was aborted."""
+    return string(entry.record.message.get("stopReason")) in _FAILED
+
+
+class Window:
+    """What is sent at a place of a session, as one release sends it.
+
+    Args:
+        release: the release.
+        times: when each entry was written, by its place, as the format writes it.
+    """
+
+    def __init__(self, release: Release, times: Sequence[str]) -> None:
+        self.release = release
+        self.units: list[Unit] = []
+        self._times = times
+        self._caller = ""
+        self._pending: dict[str, Unit] = {}
+
+    def push(self, entry: Native, edited: Mapping[str, Any] | None = None) -> None:
+        """Add an entry that a request holds."""
+        role = entry.record.role
+        found = units(entry, self._times[entry.place], edited)
+        if role == RESULT:
+            self.units += [self._returned(entry, unit) for unit in found]
+            return
+        if not found and role != ASSISTANT:
+            return
+        self.close()
+        if role == ASSISTANT:
+            if is_failed(entry) and self.release >= (0, 49):
+                return
+            calls = [unit for unit in found if unit.item["type"] == "function_call"]
+            self._caller = entry.name
+            self._pending = {_given(unit): unit for unit in calls}
+        self.units += found
+
+    def _returned(self, entry: Native, unit: Unit) -> Unit:
+        call = self._pending.pop(string(entry.record.message.get("toolCallId")), None)
+        if call is None or call.item["call_id"] == unit.item["call_id"]:
+            return unit
+        return replace(unit, item={**unit.item, "call_id": call.item["call_id"]})
+
+    def close(self) -> None:
+        """Answer the calls that have no result. Spec: pi 6."""
+        self.units += [notice(call, self._caller) for call in self._pending.values()]
+        self._pending = {}
+
+
+def _given(call: Unit) -> str:
+    metadata = mapping(call.origin.get("metadata"))
+    return string(metadata.get("id")) or string(call.item["call_id"])
+
+
+def build(path: Sequence[Native], release: Release, times: Sequence[str]) -> Window:
+    """Return the window at the end of a path."""
+    window = Window(release, times)
+    chosen = selected(path)
+    edits = _edits(chosen)
+    for entry in chosen:
+        edited = edits.get(entry.record.id) if entry.record.id else None
+        if edited is None:
+            window.push(entry)
+        elif edited:
+            window.push(entry, edited)
+    return window
+
+
+def _edits(chosen: Sequence[Native]) -> dict[str, dict[str, Any]]:
+    """Return the last edit of each target: its replacement; empty for an omission."""
+    found: dict[str, dict[str, Any]] = {}
+    for entry in chosen:
+        if entry.record.type == CONTEXT_EDIT:
+            replacement = entry.record.value.get("replacement")
+            edited = {**replacement, "by": entry.name} if isinstance(replacement, dict) else {}
+            found[string(entry.record.value.get("targetId"))] = edited
+    return found
+
+
+def selected(path: Sequence[Native]) -> list[Native]:
+    """Return the entries of a path that its context is made of, a summary first.
+
+    Spec: pi 6.
+    """
+    last = next(
+        (at for at in range(len(path) - 1, -1, -1) if path[at].record.type == COMPACTION), None
+    )
+    if last is None:
+        return list(path)
+    first = first_kept(path, last)
+    kept = [] if first is None else path[first:last]
+    own = [entry for entry in kept if entry.record.type != COMPACTION]
+    return [path[last], *own, *path[last + 1 :]]
+
+
+def first_kept(path: Sequence[Native], compaction: int) -> int | None:
+    """Return the place on a path of the first entry a compaction keeps, ``None`` for none."""
+    value = path[compaction].record.value
+    index = value.get("firstKeptEntryIndex")
+    if isinstance(index, int) and not isinstance(index, bool):
+        # The header is the first entry that is counted.
+        return max(index - 1, 0) if index - 1 < compaction else None
+    named = string(value.get("firstKeptEntryId"))
+    for at in range(compaction):
+        if named and path[at].record.id == named:
+            return at
+    return None
