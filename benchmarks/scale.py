@@ -1,7 +1,8 @@
 """Big things: a file of a gigabyte and two million entries, a line of 200 MB, 20,000 sessions.
 
-Each step runs in a process of its own; its seconds and its peak memory are printed. What a
-step gives is checked, so this is a test as well, of what is too slow for the suite.
+Each step runs in a process of its own; its seconds, those of them that were its own work,
+and its peak memory are printed. What a step gives is checked, so this is a test as well,
+of what is too slow for the suite.
 
     python benchmarks/scale.py [NAME…] [--place DIR]
 """
@@ -78,7 +79,8 @@ n = int(sys.argv[2])
 EPILOGUE = """
 import resource
 unit = 1 if sys.platform == "darwin" else 1024
-print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit))
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(json.dumps([used.ru_utime + used.ru_stime, used.ru_maxrss * unit]))
 """
 
 FILE_STEPS = {
@@ -171,7 +173,7 @@ with SQLiteStore(place / "s.db") as store:
 
 
 def run(title: str, steps: dict[str, str], place: Path, count: int) -> bool:
-    print(f"\n{title}\n{'step':<34} {'seconds':>8} {'peak MB':>8}")
+    print(f"\n{title}\n{'step':<34} {'seconds':>8} {'CPU s':>8} {'peak MB':>8}")
     fine = True
     for name, code in steps.items():
         started = time.perf_counter()
@@ -187,8 +189,8 @@ def run(title: str, steps: dict[str, str], place: Path, count: int) -> bool:
             why = (done.stderr.splitlines() or [f"exit code {done.returncode}"])[-1]
             print(f"{name:<34} FAILED: {why}", flush=True)
             continue
-        peak = json.loads(done.stdout.splitlines()[-1]) / 1e6
-        print(f"{name:<34} {seconds:>8.1f} {peak:>8.0f}", flush=True)
+        cpu, peak = json.loads(done.stdout.splitlines()[-1])
+        print(f"{name:<34} {seconds:>8.1f} {cpu:>8.1f} {peak / 1e6:>8.0f}", flush=True)
     return fine
 
 

@@ -408,7 +408,9 @@ class ConfigEntry(Entry):
         model: the new model; empty leaves it.
         instructions: the new instructions; ``""`` clears them, ``None`` leaves them.
         reasoning, text: objects that replace the whole setting; ``{}`` clears it.
-        instructions_parts, instructions_omitted: see format 4.3.1 and 4.3.2 (0.3).
+        instructions_parts: the instructions in parts; see format 4.3.1 (0.3).
+        instructions_omitted: parts that were left out; ``[]`` clears the list in force, ``None``
+            leaves it (0.3).
         tools_added: tools to add or replace. tools_removed: names of tools to remove.
         extra: other request members; ``None`` as a value deletes that member.
         replace: whether all earlier settings are thrown away first.
@@ -424,7 +426,7 @@ class ConfigEntry(Entry):
     reasoning = Member(OBJECT, written=Written.GIVEN)
     text = Member(OBJECT, written=Written.GIVEN)
     instructions_parts = Member(records(InstructionsPart), (), since=(0, 3))
-    instructions_omitted = Member(records(OmittedPart), (), since=(0, 3))
+    instructions_omitted = Member(records(OmittedPart), (), written=Written.GIVEN, since=(0, 3))
     tools_added = Member(OBJECTS, ())
     tools_removed = Member(STRINGS, ())
     extra = Member(OBJECT_MAP, {})
@@ -439,7 +441,7 @@ class ConfigEntry(Entry):
         reasoning: object = None,
         text: object = None,
         instructions_parts: Sequence[InstructionsPart] = (),
-        instructions_omitted: Sequence[OmittedPart] = (),
+        instructions_omitted: Sequence[OmittedPart] | None = None,
         tools_added: Sequence[object] = (),
         tools_removed: Sequence[str] = (),
         extra: Mapping[str, Any] | None = None,

@@ -17,27 +17,24 @@ import time
 from array import array
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from agentsession import versions
-from agentsession.codec import Undecodable, decode_header
+from agentsession.codec import ENTRY_TYPES, Undecodable, decode_header
 from agentsession.entries import Entry
-from agentsession.errors import AgentSessionError, DamagedFile, NoSession, UnsupportedFormat
+from agentsession.envelopes import envelopes
+from agentsession.errors import AgentSessionError, DamagedFile, UnsupportedFormat
 from agentsession.header import Header
 from agentsession.reading import _Reader
+from agentsession.record_entries import UnknownEntry
 from agentsession.rows import Rows
 from agentsession.session import Session
-from agentsession.stores import JSONLStore, listing
-from agentsession.stores.layout import id_problem, shown
-from agentsession.stores.opening import StoreKind, store_kind
-from agentsession.stores.tails import FileTail, Gone, Line, RowTail, Tail
+from agentsession.stores.layout import shown
+from agentsession.stores.tails import Gone, Line, all_lines, tail_of
 
 if TYPE_CHECKING:
-    from agentsession.stores import SQLiteStore
-
-FollowSource = "str | os.PathLike[str] | JSONLStore | SQLiteStore"
+    from agentsession.stores import JSONLStore, SQLiteStore
 
 LONGEST_WAIT: Final = 0.5
 """Seconds between two looks when nothing has come for a while."""
@@ -49,6 +46,7 @@ _GROWTH: Final = 1.5
 _DOUBT_SECONDS: Final = 0.1
 # A file that is replaced by other means than a rename is away for a moment.
 _GONE_SECONDS: Final = 1.0
+_MANY: Final = 8
 
 
 def session_follow(
@@ -119,7 +117,7 @@ class Follower(Iterator[Entry], AsyncIterator[Entry]):
         allow_newer: bool = False,
     ) -> None:
         self.header: Header | None = None
-        self._tail = _tail(source, session_id)
+        self._tail = tail_of(source, session_id)
         self._session_id = session_id
         self._report = report or (lambda _: None)
         self._allow_newer = allow_newer
@@ -256,6 +254,8 @@ class Follower(Iterator[Entry], AsyncIterator[Entry]):
 
     def _take(self, lines: list[Line], *, is_end: bool) -> bool:
         """Take lines that follow what was seen; return whether all could be taken."""
+        if self._take_at_once(lines):
+            return True
         number = self._seen.number
         rows = None
         for position, line in enumerate(lines):
@@ -277,6 +277,22 @@ class Follower(Iterator[Entry], AsyncIterator[Entry]):
                 return False
             self._doubt = None
             self._seen.add(line.text, entry_id, line.at, number)
+        return True
+
+    def _take_at_once(self, lines: list[Line]) -> bool:
+        """Take many lines together where it is certain that each is an entry."""
+        if self.header is None or self._verify_ids or len(lines) < _MANY:
+            return False
+        version = self.header.version
+        found = envelopes(b"".join(line.text + b"\n" for line in lines), version)
+        if found is None or not self._rows().may_extend(*found[:2]):
+            return False
+        for line, entry_id, parent, entry_type in zip(lines, *found, strict=True):
+            kind = ENTRY_TYPES.get(entry_type, UnknownEntry)
+            entry = kind.from_line(line.text, entry_type, entry_id, parent, version=version)
+            self._ready.append(entry)
+            self._seen.add(line.text, entry_id, line.at, self._seen.number + line.step)
+        self._doubt = None
         return True
 
     def _rows(self) -> Rows:
@@ -349,7 +365,7 @@ class Follower(Iterator[Entry], AsyncIterator[Entry]):
         """Find out how far what is there now is what was seen, and forget the rest."""
         seen = self._seen
         count = 0
-        for number, line in _all_lines(self._tail):
+        for number, line in all_lines(self._tail):
             if count == 0 and hash(line.text) != seen.hashes[0]:
                 self._begin(self._decoded_header(line, number))
                 self._report(f"{self._tail.place}: the header was changed")
@@ -366,23 +382,6 @@ class Follower(Iterator[Entry], AsyncIterator[Entry]):
                 "1 entry that was given is" if lost == 1 else f"{lost} entries that were given are"
             )
             self._report(f"{self._tail.place}: {what} no longer there")
-
-
-def _all_lines(tail: Tail) -> Iterator[tuple[int, Line]]:
-    """The lines of a session that are not blank, with their numbers from 1."""
-    number = at = 0
-    last = -1
-    while True:
-        piece = tail.piece(at)
-        for line in piece.lines:
-            # Each piece starts with the last line of the one before.
-            if line.at == last:
-                continue
-            last = at = line.at
-            number += line.step
-            yield number, line
-        if piece.is_end:
-            return
 
 
 class _Cut(Exception):
@@ -424,41 +423,3 @@ class _Seen:
         if not count:
             self.at = self.number = 0
         return len(lost)
-
-
-def _tail(
-    source: str | os.PathLike[str] | JSONLStore | SQLiteStore, session_id: str
-) -> FileTail | RowTail:
-    """The session a user means.
-
-    Raises:
-        NoSession: when the store has no such session.
-        OSError: when there is nothing.
-    """
-    if isinstance(source, JSONLStore):
-        return FileTail(source.path(session_id))
-    if not isinstance(source, (str, os.PathLike)):
-        return _row_tail(source.database, session_id)
-    path = Path(source)
-    path.stat()
-    kind = store_kind(path)
-    if kind is StoreKind.SQLITE:
-        return _row_tail(path, session_id)
-    if kind is not StoreKind.FILES:
-        return FileTail(path)
-    found = None if id_problem(session_id) else listing.find(path, session_id)
-    if found is None:
-        raise NoSession(f'{path} has no session "{shown(session_id)}"', session_id=str(session_id))
-    return FileTail(found)
-
-
-def _row_tail(path: Path, session_id: str) -> RowTail:
-    tail = RowTail(path, session_id)
-    try:
-        tail.piece(0)
-    except Gone:
-        tail.close()
-        raise NoSession(
-            f'{path} has no session "{shown(session_id)}"', session_id=str(session_id)
-        ) from None
-    return tail

@@ -17,19 +17,21 @@ from agentsession import runs as run_functions
 from agentsession.calls import Call
 from agentsession.context import Context
 from agentsession.entries import BranchSummaryEntry, CompactionEntry, Entry
+from agentsession.growth import Growth
 from agentsession.header import Header
 from agentsession.record_entries import EnvEntry, RunEntry
 from agentsession.runs import Run
-from agentsession.tree import Tree, TruncatedLine
+from agentsession.tree import TruncatedLine
 
 __all__ = ["Session", "TruncatedLine"]
 
 
-class Session(Tree):
+class Session(Growth):
     """One session in memory.
 
     ``Session(header)`` starts a new one; :func:`agentsession.read` and the stores give
-    stored ones. What it holds and how it grows is :class:`~agentsession.tree.Tree`; here
+    stored ones. What it holds is :class:`~agentsession.tree.Tree`, how it grows
+    :class:`~agentsession.growth.Growth`; here
     is what can be asked of a path. All methods may be called from several threads.
 
     Spec: context.

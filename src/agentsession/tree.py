@@ -1,6 +1,6 @@
-"""The tree: entries below a header, the leaf, and how an entry is appended.
+"""The tree: entries below a header, and the leaf.
 
-Spec: format 8, later drafts 7 and 13.
+Spec: format 8, later drafts 7.
 """
 
 from __future__ import annotations
@@ -10,32 +10,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from agentsession import appending, call_rules, leaves, versions
-from agentsession.codec import check_appendable
+from agentsession import call_rules, leaves, versions
 from agentsession.entries import LEAF_LABEL, Entry
 from agentsession.errors import (
     AgentSessionError,
-    CallRejected,
-    DamagedFile,
-    DuplicateEntry,
-    InvalidEntry,
     NoEntry,
-    ReadOnly,
 )
-from agentsession.header import Header, raised
-from agentsession.ids import new_entry_id
-from agentsession.members import Version
+from agentsession.header import Header
 from agentsession.record_entries import (
-    DecisionEntry,
-    DispatchEntry,
     InfoEntry,
     LabelEntry,
     LinkEntry,
 )
 from agentsession.rows import Rows
-from agentsession.timestamp import Timestamp
 
-_NOTED = frozenset({"label", "info", "link"})
+NOTED = frozenset({"label", "info", "link"})
+"""Types whose entries say something about the session as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +53,7 @@ class TruncatedLine:
 
 
 class Tree:
-    """Header and entries as a tree with a leaf; what :class:`~agentsession.Session` stands on.
+    """Header and entries as a tree with a leaf; without what makes it grow.
 
     Attributes:
         header: the header, as the file has it.
@@ -118,7 +108,7 @@ class Tree:
         session._rows = rows
         session._notes = notes
         session._read_count = len(rows)
-        session._noted = [rows[row] for row in rows.of_types(_NOTED)]
+        session._noted = [rows[row] for row in rows.of_types(NOTED)]
         session._leaf = leaves.resumed(rows, header, session._noted)
         return session
 
@@ -175,6 +165,24 @@ class Tree:
     def get(self, entry_id: str) -> Entry | None:
         """Return the entry with an id, or ``None``."""
         return self[entry_id] if entry_id in self._rows.index else None
+
+    def resolve(self, entry_id: str) -> str:
+        """Return the id of the entry that a user names by its id, or by the one it used to have.
+
+        Migrated entries keep their old id in ``legacy_id``.
+
+        Spec: later drafts 12.
+
+        Raises:
+            NoEntry: when no entry has, or had, the id.
+        """
+        with self._lock:
+            if entry_id in self._rows.index:
+                return entry_id
+            for entry in self._rows if versions.has_content_ids(self.header.version) else ():
+                if b"legacy_id" in entry.line and entry.legacy_id == entry_id:
+                    return entry.id
+        raise self._no_entry(entry_id)
 
     def children(self, entry_id: str | None) -> tuple[Entry, ...]:
         """Return the entries directly below one, in file order; the roots for ``None``.
@@ -311,201 +319,6 @@ class Tree:
         if self._leaf is None:
             raise NoEntry(f"session {self.id} has no leaf")
         return self._leaf
-
-    # Appending.
-
-    def append(self, entry: Entry) -> str:
-        """Append an entry below the leaf, or below the parent it names; return its id.
-
-        In a session opened from a store this writes to the store (decision A5).
-
-        Where ids are hashes, an entry the session holds already is not added again, an entry
-        under another parent than the leaf does not move the leaf, and what cannot be hashed
-        is normalised.
-
-        Spec: format 8.3, later drafts 7 and 13.
-
-        Raises:
-            InvalidEntry: when the format forbids the entry; ``CallRejected`` for a dispatch
-                of a rejected call, and the other errors about calls.
-            NoEntry: when its parent is unknown.
-            DuplicateEntry: when its id is taken.
-            BadID: when its id is not its hash, where ids are hashes.
-            BadConvergence: when its ``parents`` break the rules.
-            UnsupportedFormat: when sessions of this version are only read.
-            ReadOnly: when the session was opened for reading.
-        """
-        if self._append is not None:
-            return self._append(entry)
-        with self._lock:
-            sealed = self.prepare(entry)
-            self.commit(sealed)
-            return sealed.id
-
-    def resolve(self, entry_id: str) -> str:
-        """Return the id of the entry that a user names by its id, or by the one it used to have.
-
-        Migrated entries keep their old id in ``legacy_id``.
-
-        Spec: later drafts 12.
-
-        Raises:
-            NoEntry: when no entry has, or had, the id.
-        """
-        with self._lock:
-            if entry_id in self._rows.index:
-                return entry_id
-            for entry in self._rows if versions.has_content_ids(self.header.version) else ():
-                if b"legacy_id" in entry.line and entry.legacy_id == entry_id:
-                    return entry.id
-        raise self._no_entry(entry_id)
-
-    def prepare(self, entry: Entry) -> Entry:
-        """Return the entry as it would be appended now; nothing changes. For stores.
-
-        A store writes the line of the entry returned and then calls :meth:`commit`, so
-        that memory never holds what the storage refused. An entry the session holds
-        already (:meth:`holds`) comes back as it is held, and nothing is to be written.
-
-        Raises:
-            AgentSessionError: as :meth:`append`.
-        """
-        with self._lock:
-            version = versions.continued(self.header.format)
-            if self._read_only:
-                raise ReadOnly(self._read_only)
-            self._refuse_after_refused_tail()
-            if not isinstance(entry, Entry):
-                raise InvalidEntry(f"a {type(entry).__name__} is not an entry")
-            check_appendable(entry, version)
-            parent = entry.parent or self._leaf
-            if parent is not None and parent not in self._rows.index:
-                raise NoEntry(
-                    f'{entry.type} entry: its parent "{parent}" is not in session {self.id}',
-                    entry_id=parent,
-                )
-            if versions.has_content_ids(version):
-                return self._prepare_hashed(entry, parent, version)
-            if entry.id in self._rows.index:
-                raise DuplicateEntry(
-                    f'session {self.id} already has an entry "{entry.id}"', entry_id=entry.id
-                )
-            if isinstance(entry, DispatchEntry):
-                self._refuse_rejected(entry, parent)
-            ts = entry.ts or Timestamp.now()
-            return entry.sealed(entry.id or self._new_id(), parent, ts.text, version)
-
-    def _prepare_hashed(self, entry: Entry, parent: str | None, version: Version) -> Entry:
-        """Return the entry under its hash, or the one that is held (later drafts 13)."""
-        base = leaves.base_row(self._rows, self.header)
-        if self.header.base and (parent is None or self._rows.index[parent] < base):
-            raise InvalidEntry(
-                f"{entry.type} entry: a session with a base takes entries below it only; "
-                f"go on from {self.header.base} or an entry after it",
-                type=entry.type,
-            )
-        place = appending.Place(self.id, version, parent, self._rows.index)
-        sealed = appending.sealed(entry, place)
-        if sealed.id in self._rows.index:
-            return self[sealed.id]
-        call_rules.check(self, sealed)
-        return sealed
-
-    def holds(self, sealed: Entry) -> bool:
-        """Return whether the session has a prepared entry already. For stores."""
-        return sealed.id in self._rows.index
-
-    def raised_header(self) -> Header | None:
-        """Return the header to be written before the next entry, or ``None``. For stores.
-
-        An append to a session of 0.5 to 0.10 raises it to the version written here.
-
-        Spec: later drafts 13.
-
-        Raises:
-            UnsupportedFormat: when sessions of this version are only read.
-        """
-        version = versions.continued(self.header.format)
-        return None if version == self.header.version else raised(self.header, version)
-
-    def commit(self, sealed: Entry) -> None:
-        """Take an entry that :meth:`prepare` returned into the tree. For stores."""
-        with self._lock:
-            if self.holds(sealed):
-                return
-            if self.source is not None and len(self._rows) == self._read_count:
-                self._mend_tail()
-            self._raise_format()
-            self._rows.append(sealed)
-            if self._children is not None:
-                self._children.setdefault(sealed.parent, []).append(sealed.id)
-            if sealed.type in _NOTED:
-                self._noted.append(sealed)
-            self._call_ids.take(sealed)
-            self._leaf = leaves.after(self._rows, self.header, self._leaf, sealed)
-
-    def _raise_format(self) -> None:
-        header = self.raised_header()
-        if header is None:
-            return
-        if self.source is not None:
-            self.source = self.source.replace(self.header.line, header.line, 1)
-        self._notes.append(
-            f"the format was raised from {self.header.format} to {header.format} before the "
-            "first append"
-        )
-        self.header = header
-
-    def bind(self, append: Callable[[Entry], str] | None, *, read_only: str = "") -> None:
-        """Make :meth:`append` go through a store, or refuse with a sentence. For stores."""
-        self._append = append
-        self._read_only = read_only
-
-    def _new_id(self) -> str:
-        for _ in range(8):
-            entry_id = new_entry_id()
-            if entry_id not in self._rows.index:
-                return entry_id
-        return "".join(new_entry_id() for _ in range(4))
-
-    def _refuse_rejected(self, entry: DispatchEntry, parent: str | None) -> None:
-        if parent is None:
-            return
-        for earlier in self.path(parent):
-            if (
-                isinstance(earlier, DecisionEntry)
-                and earlier.verdict == "reject"
-                and earlier.call_id == entry.call_id
-            ):
-                raise CallRejected(
-                    f"call {entry.call_id} was rejected by {earlier.id} and must not be dispatched",
-                    call_id=entry.call_id,
-                )
-
-    def _refuse_after_refused_tail(self) -> None:
-        tail = self.truncated
-        if tail is not None and tail.is_json and len(self._rows) == self._read_count:
-            raise DamagedFile(
-                f"the last line is JSON but was refused ({tail.error}); repair the file before "
-                "appending to it",
-                line=tail.line,
-                start=tail.start,
-                end=tail.start + len(tail.data),
-            )
-
-    def _mend_tail(self) -> None:
-        source = self.source or b""
-        if self.truncated is not None:
-            source = source[: self.truncated.start]
-            self._notes.append(
-                f"line {self.truncated.line} was cut short and was removed before the first append"
-            )
-        if source and not source.endswith(b"\n"):
-            source += b"\n"
-            self._notes.append(
-                "the last line had no line end; one was added before the first append"
-            )
-        self.source = source
 
     def lines(self) -> Iterator[bytes]:
         """Yield what :func:`agentsession.write` writes, piece by piece, line ends included."""

@@ -143,7 +143,7 @@ def entries() -> st.SearchStrategy[ags.Entry]:
 
 
 @st.composite
-def sessions(draw: st.DrawFn, max_entries: int = 14) -> ags.Session:
+def sessions(draw: st.DrawFn, max_entries: int = 12) -> ags.Session:
     """Sessions with folds, pins, branches, late outputs and judged entries."""
     build = SessionBuilder(cwd=draw(words))
     session = build.session

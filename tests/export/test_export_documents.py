@@ -15,7 +15,7 @@ from agentsession import atif, export
 
 DATA = Path(__file__).parents[1] / "data" / "export"
 EXAMPLES = sorted(path.name for path in DATA.glob("*.atif.json"))
-laws = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+laws = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def read(name: str) -> ags.Session:

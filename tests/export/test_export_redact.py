@@ -21,7 +21,7 @@ from agentsession import atif, export
 from agentsession.export.structure import is_structural
 from agentsession.testing import SessionBuilder
 
-laws = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+laws = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 Escape = Callable[[str], str]
 

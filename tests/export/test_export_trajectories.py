@@ -13,7 +13,7 @@ from agentsession import export
 from agentsession.testing import SessionBuilder
 
 DATA = Path(__file__).parents[1] / "data" / "export"
-laws = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+laws = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def fork_demo() -> ags.Session:

@@ -22,7 +22,7 @@ from agentsession.testing import SessionBuilder
 
 PNG = "data:image/png;base64,iVBORw0KGgo="
 PNG_FILE = "images/4c4b6a3be1314ab86138bef4314dde022e600960d8689a2c8f8631802d20dab6.png"
-laws = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+laws = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def image(url: str) -> dict[str, Any]:

@@ -190,8 +190,9 @@ while failed is None and appended < 500:
 print(json.dumps([failed in (errno.EIO, errno.ENOSPC), syncs[0] == failed]))
 print(json.dumps([len(session) == appended > 5, refusal(session.append, InfoEntry("x"))[0]]))
 size = store.path("s").stat().st_size
-again = store.open("s")
-print(json.dumps([again is not session, len(again) == appended, size == len(writing.dump(again))]))
+with JSONLStore(place / "root", read_only=True) as reader:
+    again = reader.open("s")
+    print(json.dumps([len(again) == appended, size == len(writing.dump(again))]))
 """
 
 
@@ -207,4 +208,4 @@ def test_a_device_that_took_a_write_and_cannot_keep_it(tmp_path: Path) -> None:
         "mount -o loop {tmp}/under/disk {place} 2>&1 || exit 75",
         LYING,
     )
-    assert said == [[True, True], [True, "StoreFailed"], [True, True, True]]
+    assert said == [[True, True], [True, "StoreFailed"], [True, True]]

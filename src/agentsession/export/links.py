@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SUBSESSION: Final = "subsession"
 _DEEPEST: Final = 64
-_MOST: Final = 4096
+_MOST: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)

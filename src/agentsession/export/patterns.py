@@ -53,6 +53,12 @@ def _name_start(text: str, hit: int) -> int:
     return hit - len(segment) + len(segment.rstrip(_NAME_CHARACTERS))
 
 
+def _token_start(text: str, hit: int) -> int:
+    """The beginning of a web token whose second part begins before the hit."""
+    first = text[max(0, hit - 2003) : max(0, hit - 3)]
+    return hit - 3 - len(first) + len(first.rstrip(_NAME_CHARACTERS.replace(".", "")))
+
+
 def _authority_start(text: str, hit: int) -> int:
     """The slashes before the user name and password in a URL."""
     return text.rfind("//", max(0, hit - 170), hit)
@@ -199,8 +205,8 @@ ANCHORS: Final[tuple[Anchor, ...]] = (
     ),
     _anchor(r"GOCSPX-", _token("google-secret", rf"GOCSPX-{_WORD}{{20,40}}"), needle="GOCSPX-"),
     _anchor(
-        r"J[A-Za-z0-9_-]{8,2000}\.eyJ",
-        Pattern("jwt", re.compile(rf"(?<![A-Za-z0-9_]){_JWT}"), start=_before(2)),
+        r"J(?<=\.eyJ)",
+        Pattern("jwt", re.compile(rf"(?<![A-Za-z0-9_]){_JWT}"), start=_token_start),
         needle="J",
     ),
     _anchor(

@@ -163,6 +163,7 @@ class TreeDraft:
 
     def _placed(self, node: Node, unit: Unit, added: str) -> Node:
         new = Node(added, node, node.depth + 1, node.settings, key=unit.key)
+        new.state = node.state
         self._next.setdefault((id(node.context), unit.key), new)
         return new
 
@@ -171,9 +172,7 @@ class TreeDraft:
         settings = node.settings
         if isinstance(entry, ConfigEntry):
             settings = settings.apply(entry)
-        new = Node(
-            self._append(node, entry, native_id, role, ts), node, node.depth, settings
-        )
+        new = Node(self._append(node, entry, native_id, role, ts), node, node.depth, settings)
         new.context = node.context
         new.state = node.state
         if node.context.last is node:
@@ -252,6 +251,7 @@ class TreeDraft:
             folded=tuple(keys),
             homes=("",) * folding.changed + tuple(kept),
         )
+        new.state = at.state
         self._next[id(node), known] = new
         return new
 
@@ -279,9 +279,7 @@ class TreeDraft:
         return new
 
 
-def _id(
-    parent: str | None, native_id: str, role: str, entry: Entry, content: bytes | None
-) -> str:
+def _id(parent: str | None, native_id: str, role: str, entry: Entry, content: bytes | None) -> str:
     if content is None:
         return entry_id(parent, native_id, role, entry)
     place = text.encode([parent or "", native_id, role])

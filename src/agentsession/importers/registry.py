@@ -19,7 +19,11 @@ from agentsession.importers.base import Importer
 GROUP: Final = "agentsession.importers"
 """The entry point group; an entry point's name is the importer's name."""
 
-_OWN: Final = (EntryPoint("opencode", "agentsession.importers.opencode.importer:OpenCode", GROUP),)
+_OWN: Final = (
+    EntryPoint("claude-code", "agentsession.importers.claude_code.importer:ClaudeCode", GROUP),
+    EntryPoint("opencode", "agentsession.importers.opencode.importer:OpenCode", GROUP),
+    EntryPoint("pi", "agentsession.importers.pi.importer:Pi", GROUP),
+)
 
 
 def names() -> tuple[str, ...]:

@@ -25,6 +25,8 @@ from typing import Any, Final
 
 from agentsession.entries import ResponseEntry
 from agentsession.findings import SCHEMA
+from agentsession.importers import pi
+from agentsession.importers.claude_code import fidelity as claude_code
 from agentsession.importers.opencode import convert
 from agentsession.session import Session
 from agentsession.wire import (
@@ -65,10 +67,12 @@ class Agent:
     Attributes:
         sessions: yields the converted sessions of a data directory.
         profile: how a response's request was spelled.
+        measure: returns the verdict on a recording, for an agent with a measure of its own.
     """
 
     sessions: Callable[[Path], Iterator[Session]]
     profile: Callable[[ResponseEntry], Profile]
+    measure: Callable[[Path], dict[str, Any]] | None = None
 
 
 def _opencode(place: Path) -> Iterator[Session]:
@@ -77,8 +81,16 @@ def _opencode(place: Path) -> Iterator[Session]:
             yield convert.convert(source, summary.id).session
 
 
+def _pi(place: Path) -> Iterator[Session]:
+    sessions = pi.Sessions(str(place))
+    for native in sessions:
+        yield sessions.convert(native.id).session
+
+
 AGENTS: Final[Mapping[str, Agent]] = {
+    "claude-code": Agent(claude_code.sessions, claude_code.profile_of_response, claude_code.replay),
     "opencode": Agent(_opencode, convert.profile_of_response),
+    "pi": Agent(_pi, pi.profile_of_response),
 }
 
 
@@ -124,6 +136,8 @@ class Answer:
 
 def replay(recording: Path, agent: Agent) -> dict[str, Any]:
     """Return the verdict on every main request and every converted response of a recording."""
+    if agent.measure is not None:
+        return agent.measure(recording)
     answers = list(_answers(recording, agent))
     requests = [_judge(request, answers) for request in _logged(recording)]
     return {
@@ -163,7 +177,8 @@ def _logged(recording: Path) -> Iterator[dict[str, Any]]:
 def _judge(request: dict[str, Any], answers: Sequence[Answer]) -> dict[str, Any]:
     number = request["n"]
     verdict = {"n": number, "path": request["path"]}
-    path = next((ending for ending in WIRES if request["path"].endswith(ending)), "")
+    asked = request["path"].partition("?")[0]
+    path = next((ending for ending in WIRES if asked.endswith(ending)), "")
     if not path:
         return {**verdict, "verdict": "impossible", "reason": "unknown-wire"}
     logged = spoken(request["body"].get(WIRES[path][0]) or [])
@@ -180,6 +195,8 @@ def _judge(request: dict[str, Any], answers: Sequence[Answer]) -> dict[str, Any]
             answer.near.append(number)
             where = {"session": answer.session, "response": answer.response}
             return {**verdict, "verdict": "impossible", "reason": reason, **where}
+    if _is_unanswered(logged, answers, path):
+        return {**verdict, "verdict": "impossible", "reason": "answer-not-stored"}
     if _has_lost(logged, answers, path):
         return {**verdict, "verdict": "impossible", "reason": "messages-not-stored"}
     return {**verdict, "verdict": "differs", "reason": _difference(logged, answers, path)}
@@ -266,6 +283,20 @@ def _without_marks(messages: Messages) -> Messages:
                 content = parts[0]["text"]
         found.append({**message, "content": content})
     return found
+
+
+def _is_unanswered(logged: Messages, answers: Sequence[Answer], path: str) -> bool:
+    """Return whether a later request goes on, with input, from one that nothing answered.
+
+    An agent that was killed while an answer came has stored nothing of it.
+    """
+    ours = (answer.on(path) for answer in answers)
+    return any(
+        0 < len(logged) < len(later)
+        and later[len(logged)].get("role") == "user"
+        and same(_without_marks(logged), _without_marks(later[: len(logged)]))
+        for later in ours
+    )
 
 
 def _has_lost(logged: Messages, answers: Sequence[Answer], path: str) -> bool:

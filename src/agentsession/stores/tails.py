@@ -15,11 +15,17 @@ import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Protocol
 
-from agentsession.errors import DamagedFile
+from agentsession.errors import DamagedFile, NoSession
 from agentsession.stores import files
-from agentsession.stores.layout import shown
+from agentsession.stores.jsonl import JSONLStore
+from agentsession.stores.layout import id_problem, shown
+from agentsession.stores.listing import find
+from agentsession.stores.opening import StoreKind, store_kind
+
+if TYPE_CHECKING:
+    from agentsession.stores.sqlite import SQLiteStore
 
 # File times may be as coarse as a kernel tick: what was written this recently (in
 # nanoseconds) could be written again without a new time.
@@ -226,3 +232,58 @@ def _stamp(paths: list[Path]) -> object:
             return None
         stamps.append((found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns))
     return tuple(stamps)
+
+
+def all_lines(tail: Tail) -> Iterator[tuple[int, Line]]:
+    """Yield the lines of a session that are not blank, with their numbers from 1."""
+    number = at = 0
+    last = -1
+    while True:
+        piece = tail.piece(at)
+        for line in piece.lines:
+            # Each piece starts with the last line of the one before.
+            if line.at == last:
+                continue
+            last = at = line.at
+            number += line.step
+            yield number, line
+        if piece.is_end:
+            return
+
+
+def tail_of(
+    source: str | os.PathLike[str] | JSONLStore | SQLiteStore, session_id: str
+) -> FileTail | RowTail:
+    """Return the lines of the session a user means.
+
+    Raises:
+        NoSession: when the store has no such session.
+        OSError: when there is nothing.
+    """
+    if isinstance(source, JSONLStore):
+        return FileTail(source.path(session_id))
+    if not isinstance(source, (str, os.PathLike)):
+        return _row_tail(source.database, session_id)
+    path = Path(source)
+    path.stat()
+    kind = store_kind(path)
+    if kind is StoreKind.SQLITE:
+        return _row_tail(path, session_id)
+    if kind is not StoreKind.FILES:
+        return FileTail(path)
+    found = None if id_problem(session_id) else find(path, session_id)
+    if found is None:
+        raise NoSession(f'{path} has no session "{shown(session_id)}"', session_id=str(session_id))
+    return FileTail(found)
+
+
+def _row_tail(path: Path, session_id: str) -> RowTail:
+    tail = RowTail(path, session_id)
+    try:
+        tail.piece(0)
+    except Gone:
+        tail.close()
+        raise NoSession(
+            f'{path} has no session "{shown(session_id)}"', session_id=str(session_id)
+        ) from None
+    return tail

@@ -20,10 +20,10 @@ V1: Final[Release] = (0, 30)
 """The releases whose files have no version: 0.13 to 0.30."""
 
 V2: Final[Release] = (0, 37)
-"""The releases whose files have version 2."""
+"""The releases up to 0.48; the first files of version 3 are among theirs."""
 
 FIRST_V3: Final[Release] = (0, 49)
-"""The first releases whose files have version 3."""
+"""The first release that leaves failed messages out of requests."""
 
 NEWEST: Final[Release] = (1, 0)
 

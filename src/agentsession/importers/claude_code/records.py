@@ -39,6 +39,8 @@ class Record:
         uuid, parent: its own id in the tree, and that of the record above.
         entries: the entries it went to.
         original: the record that this one is a copy of.
+        raw: the line of a record that is damaged.
+        unflagged_from: the first file that has it without the mark of an error.
     """
 
     __slots__ = (
@@ -55,6 +57,7 @@ class Record:
         "number",
         "original",
         "parent",
+        "raw",
         "size",
         "type",
         "unflagged_from",
@@ -76,6 +79,7 @@ class Record:
         self._calls: tuple[str, ...] | None = None
         self._results: tuple[str, ...] | None = None
         members = self.members or {}
+        self.raw = raw if self.members is None else None
         self.type = text_of(members.get("type"))
         if self.members is not None and is_deep(raw):
             self.type = f"deep {self.type}".strip()
@@ -91,7 +95,7 @@ class Record:
     @property
     def is_tree(self) -> bool:
         """Whether the record stands in a conversation's tree."""
-        return self.type in names.TREE and bool(self.uuid)
+        return bool(self.uuid)
 
     @property
     def is_sidechain(self) -> bool:

@@ -47,6 +47,7 @@ class Call:
         sampled: the last item the request held, by its number; ``None`` when unknown.
         elements: the items, in order, with the outputs and messages that stand among them.
         counts: what it used; ``None`` when that is not recorded.
+        raw: the same as it was recorded.
         response_id: the provider's id; empty when it is not recorded.
         attempts: how many times the request was sent, as far as that shows.
         side: no model call made these items, or a summary's did.
@@ -61,6 +62,7 @@ class Call:
     sampled: int | None = None
     elements: list[Element] = field(default_factory=list)
     counts: Counts | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict)
     response_id: str = ""
     attempts: int = 1
     side: bool = False
@@ -87,12 +89,10 @@ class Ending:
     Attributes:
         reason: why it is not whole; empty when nothing says so.
         error: what went wrong; ``None`` when nothing is recorded.
-        open: nothing says that it ended at all.
     """
 
     reason: str = ""
     error: Mapping[str, Any] | None = None
-    open: bool = False
 
     def outcome(
         self, call: Call, *, counting: bool
@@ -103,13 +103,9 @@ class Ending:
             call: the call.
             counting: whether whole answers of the thread are counted.
         """
-        whole = call.counts is not None or (
-            call.has_output and not counting and not self.reason and not self.open
-        )
+        whole = call.counts is not None or (call.has_output and not counting and not self.reason)
         if whole:
             return "completed", None, None
-        if self.open:
-            return "in_progress", None, None
         if self.error is not None:
             return "failed", None, self.error
         return "incomplete", {"reason": self.reason or "stream_ended"}, None

@@ -40,6 +40,7 @@ CODES: Final = MappingProxyType(
         "call-without-answer": "a call got no answer: its response has no items",
         "call-uncertain": "a request may have been sent that left no trace of an answer",
         "call-unfinished": "a response ended before it was whole",
+        "answer-in-flight": "an answer was on its way when the files ended",
         "hidden-call": "a call without a record of its own is known by its tokens alone",
         "rolled-back": "turns were taken back: they are a branch",
         "base-missing": "the file this one goes on from is not in the source",

@@ -83,6 +83,7 @@ class Unit:
         sequence: its place in the history (third generation).
         made: whether it is in no file.
         home: the entry that holds it; empty before it has one.
+        key: tells it apart among the items of a session; 0 before it is written.
     """
 
     text: bytes
@@ -97,6 +98,7 @@ class Unit:
     sequence: int | None = None
     made: bool = False
     home: str = ""
+    key: int = 0
 
     @property
     def is_call(self) -> bool:
@@ -126,9 +128,7 @@ def is_output(item_type: str, role: str) -> bool:
     return item_type in {"reasoning", "compaction"} or item_type.endswith("_call")
 
 
-def unit_of(
-    item: dict[str, Any], json_text: bytes, *, sequence_number: int | None = None
-) -> Unit:
+def unit_of(item: dict[str, Any], json_text: bytes, *, sequence_number: int | None = None) -> Unit:
     """Return an item as a unit."""
     unit = Unit(
         json_text,

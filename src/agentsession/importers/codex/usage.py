@@ -68,6 +68,11 @@ class Counter:
     _unknown: bool = False
     _recorded: int = 0
 
+    @property
+    def silent(self) -> bool:
+        """Whether the last line said that nothing is known."""
+        return self._unknown
+
     def copy(self) -> Counter:
         """Return a counter that goes on from here."""
         return Counter(self.known, self._total, self._unknown, self._recorded)

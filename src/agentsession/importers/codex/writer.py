@@ -65,6 +65,7 @@ class Writer:
     at: str = _FALLBACK
     _folds: int = 0
     _before: dict[int, _Before] = field(default_factory=dict)
+    _keys: int = 0
 
     @classmethod
     def of(cls, header: Header) -> Writer:
@@ -87,12 +88,12 @@ class Writer:
         native: bytes = b"",
     ) -> str:
         """Append an item; return its entry's id."""
-        before = _Before(self.node, self._folds, self.configured)
-        self._before[id(unit)] = before
+        key = self._key(unit)
+        self._before[key] = _Before(self.node, self._folds, self.configured)
         self.node = self.draft.put(
             self.node,
             drafting.Unit(
-                id(unit),
+                key,
                 Item.from_text(unit.text),
                 unit.native_id,
                 ts=self.when(time),
@@ -141,9 +142,7 @@ class Writer:
         native: Mapping[str, Any] | None = None,
     ) -> str:
         """Append the compaction after which the context is what was sent; return its id."""
-        units = [
-            drafting.Unit(id(unit), self.item(unit), unit.native_id) for unit in sent
-        ]
+        units = [drafting.Unit(self._key(unit), self.item(unit), unit.native_id) for unit in sent]
         self.node = self.draft.fold(
             self.node,
             units,
@@ -167,12 +166,18 @@ class Writer:
             mine is not theirs for mine, theirs in zip(self.path, kept, strict=False)
         ):
             return False
-        before = self._before.get(id(self.path[count]))
+        before = self._before.get(self.path[count].key)
         if before is None or before.folds != self._folds or not self.path[count].home:
             return False
         self.node, self.configured = before.node, before.configured
         del self.path[count:]
         return True
+
+    def _key(self, unit: Unit) -> int:
+        if not unit.key:
+            self._keys += 1
+            unit.key = self._keys
+        return unit.key
 
     def mark(self) -> Mark:
         """Return the place where the next entry goes."""

@@ -306,19 +306,16 @@ def notice(call: Unit, name: str) -> Unit:
         name: the name of the message that holds it.
     """
     made = _output(
-        f"{call.key}.notice", string(call.item["call_id"]), NOTICE, error=True, native=b""
+        f"{name}.notice.{call.role}", string(call.item["call_id"]), NOTICE, error=True, native=b""
     )
+    role = f"notice:{call.role}"
     return replace(
-        made,
-        key=("notice", call.key),
-        native_id=name,
-        role=f"notice:{call.role}",
-        hidden=True,
+        made, key=("notice", call.key), native_id=name, role=role, ts=call.ts, hidden=True
     )
 
 
 def _output(name: str, call: str, output: object, *, error: bool, native: bytes) -> Unit:
-    item = {"type": "function_call_output", "id": f"{name}", "call_id": call, "output": output}
+    item = {"type": "function_call_output", "id": name, "call_id": call, "output": output}
     origin = Origin(message=name, error=error)
     return Unit(name, item, name, origin=origin.to_dict(), native=native)
 

@@ -22,6 +22,7 @@ _HEAD: Final = 1 << 20
 _NAME: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}-[0-9]{2}-[0-9]{2}-[0-9]{3}Z_(.+)\.jsonl", re.DOTALL
 )
+_RELEASE: Final = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})", re.ASCII)
 _PROJECT: Final = re.compile(r"--.*--", re.DOTALL)
 
 
@@ -92,6 +93,22 @@ def id_in_name(path: str) -> str:
     name = re.split(r"[/\\]", path)[-1]
     found = _NAME.fullmatch(name)
     return found[1] if found else name.removesuffix(SUFFIX)
+
+
+def last_release(path: str) -> tuple[int, int] | None:
+    """Return the newest release that ran in the home a session's file is kept in.
+
+    Its settings name the release whose news were shown last; ``None`` without them.
+    """
+    agent = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(path))))
+    try:
+        with open(os.path.join(agent, "settings.json"), "rb") as file:
+            value = _value(file.read(_HEAD))
+    except (OSError, ValueError):
+        return None
+    named = value.get("lastChangelogVersion") if isinstance(value, dict) else None
+    found = _RELEASE.match(named) if isinstance(named, str) else None
+    return (int(found[1]), int(found[2])) if found else None
 
 
 def _value(line: bytes) -> Any:

@@ -1,16 +1,18 @@
 """Which release of pi sent a request: a file does not say, but its records give it away.
 
 What counts is not the exact release but the first one that spelled requests as it did.
+Nothing in a record tells 0.37 from 0.49: there the settings beside the sessions decide, which
+name the newest release that ran.
 Spec: pi 2, 4, 6.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect
 from collections.abc import Mapping
 from typing import Final
 
+from agentsession.importers.pi.places import last_release
 from agentsession.importers.pi.records import ASSISTANT, RESULT, Record, mapping, string
 from agentsession.importers.pi.transcript import Transcript
 from agentsession.wire.profiles_pi import FIRST_V3, NEWEST, V1, V2
@@ -28,28 +30,41 @@ _TIME_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-", re.IGNORE
 
 
 def releases(transcript: Transcript) -> Mapping[int, Release]:
-    """Return, by the place of each assistant's message, the release that sent its request."""
+    """Return, by the place of each assistant's message, the release that sent its request.
+
+    What a record gives away holds from there on, so that a session that grows says the same
+    of what it said before.
+    """
     found: dict[int, Release] = {}
-    unsure: list[int] = []
-    floor = _TIME_IDS if _TIME_ID.match(transcript.session_id) else FIRST_V3
-    timed = _timed_results(transcript)
+    floor = _floor(transcript)
+    last, timed = floor, False
     for entry in transcript.entries:
-        if entry.record.role != ASSISTANT:
+        record = entry.record
+        if record.role == RESULT:
+            timed = "durationMs" in record.message
+        if record.role != ASSISTANT:
             continue
-        release = _evidence(entry.record, transcript.version, floor)
+        release = _evidence(record, transcript.version, floor)
         if release is None:
-            unsure.append(entry.place)
-        elif release == _CONTEXT_EDITS and timed.get(entry.place, True):
-            found[entry.place] = NEWEST
-        else:
-            found[entry.place] = release
-    _settle(found, unsure, floor)
+            # A failed message that gives nothing away is none of the newest releases'.
+            release = min(last, _REASONING_COUNTED)
+        elif release == _CONTEXT_EDITS and timed:
+            release = NEWEST
+        found[entry.place] = last = release
     return found
+
+
+def _floor(transcript: Transcript) -> Release:
+    """Return the oldest release that can have written what gives nothing away."""
+    if _TIME_ID.match(transcript.session_id):
+        return _TIME_IDS
+    newest = last_release(transcript.path)
+    return V2 if newest is not None and newest < FIRST_V3 else FIRST_V3
 
 
 def _evidence(record: Record, version: int, floor: Release) -> Release | None:
     """Return what a message gives away, ``None`` for a failed one that gives nothing away."""
-    if version == 1 or record.is_first_version:
+    if record.is_first_version:
         return V1
     if version == 2:
         return V2
@@ -61,31 +76,3 @@ def _evidence(record: Record, version: int, floor: Release) -> Release | None:
     if "responseId" in message:
         return max(_PLAIN_TEXTS, floor)
     return None if string(message.get("stopReason")) in _FAILED else floor
-
-
-def _timed_results(transcript: Transcript) -> dict[int, bool]:
-    """Return, by place, whether the result nearest before, or else behind, has a duration."""
-    found: dict[int, bool] = {}
-    last: bool | None = None
-    waiting: list[int] = []
-    for entry in transcript.entries:
-        if entry.record.role == RESULT:
-            last = "durationMs" in entry.record.message
-            found.update(dict.fromkeys(waiting, last))
-            waiting = []
-        elif entry.record.role == ASSISTANT:
-            if last is None:
-                waiting.append(entry.place)
-            else:
-                found[entry.place] = last
-    return found
-
-
-def _settle(found: dict[int, Release], unsure: list[int], floor: Release) -> None:
-    """Give a failed message the release of the nearest one that is known, none too new."""
-    known = sorted(found)
-    for place in unsure:
-        behind = bisect(known, place)
-        near = known[max(behind - 1, 0)] if known else None
-        release = floor if near is None else found[near]
-        found[place] = min(release, _REASONING_COUNTED)

@@ -13,6 +13,7 @@ from agentsession import text
 from agentsession.canonical import sha256
 from agentsession.entries import ConfigEntry
 from agentsession.errors import AgentSessionError
+from agentsession.importers.pi.lowering import kept
 from agentsession.importers.pi.records import mapping, objects, string
 from agentsession.parts import InstructionsPart
 
@@ -27,7 +28,7 @@ class Setting:
     """What a request is sent with, as far as pi stores it.
 
     Attributes:
-        model, provider, api: who it goes to.
+        model, provider: who it goes to.
         level: how hard the model is to think, in pi's words; empty when nothing said so.
         content: what the system prompt begins with.
         sections: its named parts, in order.
@@ -36,7 +37,6 @@ class Setting:
 
     model: str = ""
     provider: str = ""
-    api: str = ""
     level: str = ""
     content: str = ""
     sections: tuple[tuple[str, str], ...] = ()
@@ -107,11 +107,8 @@ def change(before: Setting, after: Setting, native: Mapping[str, Any]) -> Config
     unknown: dict[str, Any] = {}
     if after.provider and (after.provider, after.model) != (before.provider, before.model):
         unknown["provider"] = after.provider
-    beside = dict(native)
-    if after.api and after.api != before.api:
-        beside["api"] = after.api
-    if beside:
-        unknown[NAMESPACE] = beside
+    if native:
+        unknown[NAMESPACE] = kept(native)
     tools, gone = _tools(before, after)
     parts = _parts(before, after)
     return ConfigEntry(

@@ -1,0 +1,564 @@
+"""Converting one conversation: each answer below what was sent, and the account of it all.
+
+Spec: claude-code, decisions D3 to D8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from agentsession import text
+from agentsession.header import Header
+from agentsession.importers.accounts import Accounts
+from agentsession.importers.base import Converted
+from agentsession.importers.claude_code import names
+from agentsession.importers.claude_code.codes import CODES
+from agentsession.importers.claude_code.ending import Ending
+from agentsession.importers.claude_code.history import Stretch, stretch_to
+from agentsession.importers.claude_code.logged import Logged
+from agentsession.importers.claude_code.records import Record
+from agentsession.importers.claude_code.requestlog import CannotRebuild, Request, RequestLog
+from agentsession.importers.claude_code.rules import Rules
+from agentsession.importers.claude_code.sending import Sending, Tail
+from agentsession.importers.claude_code.source import Conversation, Sources
+from agentsession.importers.claude_code.transcript import Answer, Transcript
+from agentsession.importers.claude_code.units import Piece, Times, Units
+from agentsession.importers.claude_code.writing import Writer
+from agentsession.importers.drafting import Node, TreeDraft
+from agentsession.parts import Harness
+from agentsession.record_entries import LinkEntry
+
+FORMAT: Final = "agentsession/0.3"
+_NO_TIME: Final = "2025-01-01T00:00:00Z"
+_NEAR: Final = 64
+
+
+def convert(source: Sources, conversation: Conversation) -> Converted:
+    """Return a conversation converted, with the account of its files' records."""
+    return Conversion(source, conversation).run()
+
+
+class Conversion:
+    """One conversation being converted.
+
+    Args:
+        source: the source.
+        conversation: which one.
+    """
+
+    def __init__(self, source: Sources, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self.accounts = Accounts(CODES)
+        every = source.records(conversation)
+        mine, self._elsewhere = _split(every, conversation)
+        self._open(mine)
+        self.records = mine
+        self.transcript = Transcript(mine)
+        logged = [*mine]
+        if conversation.older:
+            for name in conversation.older:
+                logged += source.records(source.conversations[name])
+        self.log = RequestLog(logged)
+        self.start = next((r.time.text for r in mine if r.time is not None), _NO_TIME)
+        self.times = Times(mine, self.start)
+        self.units = Units(self.times)
+        self.sending = Sending(self.transcript, self.units)
+        self.logged = Logged(self.log, self.transcript, self.units)
+        self.draft = TreeDraft(self._header(self.start), names.NAMESPACE)
+        self.copied = source.copied(conversation) if conversation.older else set()
+        self.writer = Writer(
+            self.draft,
+            self.transcript,
+            self.units,
+            self.times,
+            self.accounts,
+            self.log,
+            source.children(conversation),
+            self.copied,
+        )
+        self._asked: dict[str, Node] = {}
+        self._requests: dict[str, Request] = {}
+        self._done: dict[str, Node] = {}
+        self._compacted: dict[Record, tuple[Node, list[Piece]]] = {}
+        self._linked = False
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self._conversation.id
+
+    @property
+    def title(self) -> str:
+        """What the agent calls it; empty for nothing."""
+        return self._conversation.title
+
+    @property
+    def orphans(self) -> list[Record]:
+        """Records that are part of a copy and have no counterpart."""
+        return self.transcript.orphans
+
+    def path(self, file: int) -> Path:
+        """Return the path of a file."""
+        return self._conversation.logs[file].path
+
+    def done(self, answer: Answer) -> Node:
+        """Return the last node that was written of an answer and its results."""
+        return self._done.get(answer.id, self.draft.root)
+
+    # The beginning.
+
+    def _open(self, records: Sequence[Record]) -> None:
+        for record in records:
+            record.number = self.accounts.open(record.type or "line", self._name(record))
+
+    def _name(self, record: Record) -> str:
+        if len(self._conversation.logs) == 1:
+            return record.where
+        return f"{self._conversation.logs[record.file].name}: {record.where}"
+
+    def _header(self, start: str) -> Header:
+        conversation = self._conversation
+        first = next((r for r in self.records if r.is_tree), None)
+        release = first.text("version") if first is not None else ""
+        if conversation.is_agent:
+            if not conversation.known_parent:
+                self.accounts.find("child-without-parent", conversation.id)
+            elif not conversation.call and not conversation.warmup:
+                self.accounts.find("child-without-call", conversation.id)
+            if conversation.warmup:
+                self.accounts.find("warmup-agent", conversation.id)
+        return Header(
+            format=FORMAT,
+            id=conversation.id,
+            created_at=start,
+            harness=Harness(names.HARNESS, release),
+            cwd=first.text("cwd") if first is not None else "",
+            parent_session=conversation.parent,
+            spawned_by=conversation.call,
+        )
+
+    def run(self) -> Converted:
+        """Convert it."""
+        answered = self._answered()
+        for place, request, answer in self._events(answered):
+            if answer is not None:
+                self._answer(answer, request)
+            elif request is not None:
+                self._attempt(request, place)
+        ending = Ending(self)
+        ending.write()
+        return Converted(
+            self.draft.session,
+            self.accounts.dispositions(),
+            self.accounts.findings,
+            ending.totals(),
+        )
+
+    def _answered(self) -> dict[str, Request]:
+        """The logged request of each answer that has one."""
+        found = {}
+        for answer in self.transcript.answers:
+            request = self.log.requests.get(answer.first.text("requestRef"))
+            if request is not None:
+                found[answer.id] = request
+        return found
+
+    def _events(
+        self, answered: dict[str, Request]
+    ) -> list[tuple[int, Request | None, Answer | None]]:
+        """Answers and unanswered requests, in the order of their requests."""
+        taken = {request.id for request in answered.values()}
+        found: list[tuple[int, Request | None, Answer | None]] = []
+        last = -1
+        for answer in self.transcript.answers:
+            found.append((answer.first.index, answered.get(answer.id), answer))
+            last = max(last, answer.first.index)
+        mine = [r for r in self.log.requests.values() if r.record.index >= 0]
+        last = max([last, *(r.record.index for r in mine)])
+        # The last request may be answered yet, after the file was read.
+        left = [r for r in mine if r.id not in taken and r.record.index < last]
+        found += [(request.record.index, request, None) for request in left]
+        return sorted(found, key=lambda event: event[0])
+
+    # Answers.
+
+    def _answer(self, answer: Answer, request: Request | None) -> None:
+        stretch = self.sending.stretch(answer)
+        rules = self.sending.rules(answer.first)
+        node: Node | None = None
+        if request is not None:
+            try:
+                node = self._sent_as_logged(request, stretch, answer.first, answer.first)
+            except CannotRebuild as problem:
+                self.accounts.find("request-not-rebuilt", f"{answer.id}: {problem}")
+                request = None
+        if node is None:
+            node = self._sent_by_rules(stretch, answer, rules)
+        if stretch.through_progress:
+            self.accounts.find("progress-in-chain", answer.id)
+        node = self.writer.configure(node, answer.first, answer.first.model, request)
+        self._asked[answer.id] = node
+        node = self.writer.answer(node, answer, request)
+        self._done[answer.id] = self._results(node, answer)
+
+    def _results(self, node: Node, answer: Answer) -> Node:
+        """Append the results that stand right behind an answer: they were next to be sent."""
+        waiting = dict.fromkeys(answer.results)
+        for record in self.records[answer.last.index + 1 :] if waiting else ():
+            if record.original is not None or not record.is_tree:
+                continue
+            if record.is_answer or record.is_boundary:
+                break
+            if record.type == names.USER:
+                if record not in waiting:
+                    break
+                del waiting[record]
+                node = self.writer.result(node, record)
+                if not waiting:
+                    break
+        return node
+
+    def _base(self, stretch: Stretch) -> Node:
+        """The node whose context is that of the request before a stretch."""
+        if stretch.before is not None:
+            return self._asked.get(stretch.before.id, self.draft.root)
+        return self.draft.root
+
+    def _sent_by_rules(self, stretch: Stretch, answer: Answer, rules: Rules) -> Node:
+        until, file = answer.first.index, answer.first.file
+        tail = self.sending.tail(stretch, until, rules, file)
+        self._tell(stretch, tail, rules)
+        if stretch.boundary is not None:
+            node, pieces = self.compacted(stretch.boundary)
+            return self._after_compaction(node, pieces, stretch, tail, answer.first)
+        node = self.extend(self._base(stretch), tail, answer.first)
+        if self.sending.resumed(stretch, rules):
+            node = self._as_loaded(node, stretch, until, rules, file, answer.first)
+        return node
+
+    def _as_loaded(
+        self,
+        node: Node,
+        stretch: Stretch,
+        until: int,
+        rules: Rules,
+        file: int,
+        record: Record,
+    ) -> Node:
+        """Fold what a resume lost. Spec: claude-code 5.2."""
+        whole = self.sending.whole(stretch, until, rules, file)
+        keys, _ = self.draft.keys_at(node)
+        if [piece.unit.key for piece in whole] == keys or not whole:
+            return node
+        self.accounts.find("lost-by-loader", record.where)
+        return self._fold(node, whole, record)
+
+    def extend(self, base: Node, tail: Tail, record: Record) -> Node:
+        """Go on from a node with what was sent beyond it, and note what was not."""
+        node, found = self.draft.walk(base, [piece.unit.key for piece in tail.pieces])
+        node = self._link(node, record)
+        for snapshot in tail.snapshots:
+            node = self.writer.snapshot(node, snapshot)
+        for piece in tail.pieces[found:]:
+            node = self._put(node, piece)
+        return self._beside(node, tail, record)
+
+    def _put(self, node: Node, piece: Piece) -> Node:
+        record = self._record(piece)
+        if record is not None and record.results and self.accounts.is_open(record.number):
+            return self.writer.result(node, record)
+        return self.writer.put(node, piece)
+
+    def _record(self, piece: Piece) -> Record | None:
+        return self.transcript.by_uuid.get(piece.unit.native_id)
+
+    def _beside(self, node: Node, tail: Tail, record: Record) -> Node:
+        """Account for what was sent as part of something else, and for what was not sent."""
+        for sent in tail.sent:
+            if self.accounts.is_open(sent.number):
+                self.accounts.folded(sent.number, node.entry_id)
+        fresh = [r for r in tail.beside if self.accounts.is_open(r.number)]
+        if not fresh:
+            return node
+        told = [_told(r) for r in fresh]
+        node = self.draft.note(
+            node, {"records": told}, record.where, "beside", self.times.of(fresh[-1])
+        )
+        for one in fresh:
+            self.accounts.folded(one.number, node.entry_id, code=_code_beside(one))
+        return node
+
+    def _link(self, node: Node, record: Record) -> Node:
+        """Link a fork to its origin where its own part begins."""
+        origin = self._conversation.origin
+        if not origin or self._linked or record.message_id in self.copied:
+            return node
+        self._linked = True
+        entry = LinkEntry("fork_of", origin)
+        return self.draft.add(node, entry, origin, "fork", self.times.of(record))
+
+    def _tell(self, stretch: Stretch, tail: Tail, rules: Rules) -> None:
+        before = stretch.before
+        if before is not None:
+            gone = [r for r in before.records if r not in tail.sent]
+            if gone:
+                calls = any(record.calls for record in gone)
+                code = "interrupted-call-unsent" if calls else "thinking-only-unsent"
+                self.accounts.find(code, before.id)
+        if any(piece.derived for piece in tail.pieces):
+            self.accounts.find("derived-injection", self._conversation.id)
+        if not rules.stores_attachments:
+            self.accounts.find("not-stored-injection", self._conversation.id)
+
+    def _fold(self, node: Node, pieces: Sequence[Piece], record: Record) -> Node:
+        self.accounts.find("history-folded", record.where)
+        units = [piece.unit for piece in pieces]
+        return self.draft.fold(node, units, record.where, self.times.of(record))
+
+    # Compactions.
+
+    def compacted(self, boundary: Record) -> tuple[Node, list[Piece]]:
+        """Write the compaction of a boundary, once; return its node and its units."""
+        known = self._compacted.get(boundary)
+        if known is not None:
+            return known
+        tip = self._before(boundary)
+        summary, kept = self._kept(boundary)
+        pieces = [*(self.units.of(summary) if summary is not None else ()), *kept]
+        if not pieces:
+            self._compacted[boundary] = (self.draft.root, [])
+            return self._compacted[boundary]
+        told = boundary.value("compactMetadata")
+        before = told.get("preTokens") if isinstance(told, dict) else 0
+        node = self.draft.fold(
+            tip,
+            [piece.unit for piece in pieces],
+            boundary.where,
+            self.times.of(boundary),
+            tokens_before=before if isinstance(before, int) and 0 < before < 1 << 53 else 0,
+            native=boundary.beside(),
+        )
+        self.accounts.find("side-request-unrecorded", boundary.where)
+        for record in (boundary, summary):
+            if record is not None:
+                self.accounts.entry(record.number, node.entry_id)
+        self._compacted[boundary] = (node, pieces)
+        return node, pieces
+
+    def _before(self, boundary: Record) -> Node:
+        """The node that a compaction stands below, with all that came before it."""
+        last = self.transcript.named(boundary.text("logicalParentUuid"))
+        if last is None or last.index >= boundary.index:
+            return self.draft.root
+        return self.at(last, boundary.index)
+
+    def at(self, last: Record, until: int) -> Node:
+        """Return the node at a record, after writing what led to it and was never sent."""
+        stretch = stretch_to(self.transcript, last, None)
+        rules = self.sending.rules(last)
+        if stretch.before is not None and stretch.before.id not in self._asked:
+            return self.draft.root
+        tail = self.sending.tail(stretch, until, rules, last.file)
+        if stretch.boundary is not None:
+            node, pieces = self.compacted(stretch.boundary)
+            return self._after_compaction(node, pieces, stretch, tail, last)
+        return self.extend(self._base(stretch), tail, last)
+
+    def _kept(self, boundary: Record) -> tuple[Record | None, list[Piece]]:
+        """The summary of a compaction, and the older messages that were kept behind it."""
+        summary = None
+        for record in self.records[boundary.index + 1 : boundary.index + _NEAR]:
+            if record.is_tree and record.is_summary and record.original is None:
+                summary = record
+                break
+        told = boundary.value("compactMetadata")
+        kept = told.get("preservedMessages") if isinstance(told, dict) else None
+        uuids = kept.get("uuids") if isinstance(kept, dict) else None
+        pieces: list[Piece] = []
+        for uuid in uuids if isinstance(uuids, list) else ():
+            kept_one = self.transcript.named(uuid) if isinstance(uuid, str) else None
+            if kept_one is not None and kept_one.index < boundary.index:
+                pieces += self.units.of(kept_one)
+        return summary, pieces
+
+    def _after_compaction(
+        self, node: Node, pieces: list[Piece], stretch: Stretch, tail: Tail, record: Record
+    ) -> Node:
+        """Go on after a compaction; attachments may have been sent before its summary."""
+        held = {piece.unit.key for piece in pieces}
+        summary = next((p.unit.native_id for p in pieces), "")
+        whole: list[Piece] = []
+        placed = False
+        for piece in tail.pieces:
+            if piece.unit.native_id == summary and not placed:
+                placed = True
+                whole += pieces
+            elif piece.unit.key not in held:
+                whole.append(piece)
+        if not placed:
+            whole = [*pieces, *whole]
+        if whole[: len(pieces)] != pieces:
+            node = self._fold(node, whole, record)
+            for sent in tail.sent:
+                if self.accounts.is_open(sent.number):
+                    self.accounts.folded(sent.number, node.entry_id)
+            tail = replace(tail, pieces=[])
+            return self.extend(node, tail, record)
+        return self.extend(node, replace(tail, pieces=whole[len(pieces) :]), record)
+
+    # Logged requests.
+
+    def _sent_as_logged(
+        self, request: Request, stretch: Stretch, release: Record, record: Record
+    ) -> Node:
+        """The node whose context is a logged request's.
+
+        Args:
+            request: the request.
+            stretch: what lies between it and the answer before.
+            release: a record of the release that sent it.
+            record: the record that the request led to; its own where no answer followed.
+
+        Raises:
+            CannotRebuild: when the log does not say it.
+        """
+        hashes = self.log.hashes(request)
+        near = self._near(stretch, record.index)
+        before = stretch.before
+        rules = self.sending.rules(release)
+        tail = self.sending.tail(stretch, record.index, rules, release.file)
+        base = self.draft.root
+        if stretch.boundary is not None:
+            base, _ = self.compacted(stretch.boundary)
+        known: list[str] = []
+        if before is not None and before.id in self._requests:
+            known = self.log.hashes(self._requests[before.id])
+            base = self._asked[before.id]
+        return self._logged(request, hashes, known, base, near, tail, before, record)
+
+    def _logged(
+        self,
+        request: Request,
+        hashes: list[str],
+        known: list[str],
+        base: Node,
+        near: Sequence[Record],
+        tail: Tail,
+        before: Answer | None,
+        record: Record,
+    ) -> Node:
+        ts = self.times.of(request.record)
+        if known and hashes[: len(known)] == known:
+            pieces = self.logged.pieces(request, hashes[len(known) :], near, ts)
+            tail = replace(tail, pieces=pieces, snapshots=[])
+            node = self.extend(base, tail, record)
+        else:
+            pieces = self.logged.pieces(request, hashes, [*near, *self._older(before)], ts)
+            keys = [piece.unit.key for piece in pieces]
+            at, found = self.draft.walk(self.draft.root, keys)
+            have = base.depth
+            if found < len(keys) and have and found < have:
+                have_keys, _ = self.draft.keys_at(base)
+                if keys[:have] == have_keys:
+                    at, found = base, have
+                else:
+                    tip = self._done[before.id] if before is not None else base
+                    at, found = self._fold(tip, pieces, record), len(keys)
+            tail = replace(tail, pieces=pieces[found:], snapshots=[])
+            node = self.extend(at, tail, record)
+        self._credit(pieces, node)
+        if record.is_answer:
+            self._requests[record.message_id] = request
+        return node
+
+    def _credit(self, pieces: Sequence[Piece], node: Node) -> None:
+        for piece in pieces:
+            for record in self.logged.told.get(piece.unit.native_id, ()):
+                if self.accounts.is_open(record.number):
+                    self.accounts.folded(record.number, node.entry_id)
+
+    def _near(self, stretch: Stretch, until: int) -> list[Record]:
+        before = stretch.before
+        near = list(stretch.chain)
+        if before is not None:
+            near = [*before.records, *before.results, *near]
+        seen = set(near)
+        for record in list(near):
+            for extra in self.transcript.beside(record):
+                if extra not in seen and extra.index < until:
+                    seen.add(extra)
+                    near.append(extra)
+        return near
+
+    def _older(self, before: Answer | None) -> list[Record]:
+        if before is None:
+            return []
+        return [r for r in self.transcript.above(before.first) if r.type == names.ATTACHMENT]
+
+    def _attempt(self, request: Request, place: int) -> None:
+        """Write a logged request that no answer followed."""
+        prompt = next(
+            (
+                r
+                for r in reversed(self.records[:place])
+                if r.is_tree and r.original is None and r.type != names.PROGRESS
+            ),
+            None,
+        )
+        if prompt is None:
+            return
+        stretch = stretch_to(self.transcript, prompt, None)
+        try:
+            node = self._sent_as_logged(request, stretch, prompt, request.record)
+        except (CannotRebuild, KeyError):
+            return
+        node = self.writer.configure(node, prompt, request.model, request)
+        error = next(
+            (
+                r
+                for r in self.records[place + 1 : place + 1 + _NEAR]
+                if r.type in (names.SYSTEM, names.ASSISTANT, names.REQUEST, names.USER)
+            ),
+            None,
+        )
+        if error is not None and (
+            error.type != names.SYSTEM or error.text("subtype") != "api_error"
+        ):
+            error = None
+        self.writer.failed(node, request, error)
+
+
+def _split(
+    records: Sequence[Record], conversation: Conversation
+) -> tuple[list[Record], list[Record]]:
+    """The records of a conversation, and those of others in its files."""
+    if conversation.logs[0].is_agent:
+        return list(records), []
+    roots: dict[str, str] = {}
+    mine: list[Record] = []
+    others: list[Record] = []
+    for record in records:
+        root = ""
+        if record.is_tree and record.is_sidechain:
+            root = roots.get(record.parent, record.uuid) if record.parent else record.uuid
+            root = roots.setdefault(record.uuid, root)
+        (mine if root == conversation.chain else others).append(record)
+    return mine, others
+
+
+def _told(record: Record) -> dict[str, object]:
+    value = text.parse(record.beside(names.ENVELOPE - {"message", "timestamp", "uuid"}) or b"{}")
+    return {"type": record.type, **(value if isinstance(value, dict) else {})}
+
+
+def _code_beside(record: Record) -> str:
+    if record.is_synthetic:
+        return "synthetic-reply"
+    if record.type == names.SYSTEM and record.text("subtype") == "api_error":
+        return "failed-attempt"
+    if record.type == names.ATTACHMENT:
+        return "not-stored-injection"
+    return "not-sent"

@@ -1,0 +1,349 @@
+"""Fidelity: recordings of Claude Code against what their converted sessions say was sent.
+
+Requests are compared block by block: cache marks, the ends of lines behind a user's texts and
+the borders between neighbours of one role do not count. Texts that a release put into a
+request by itself, and did not store, are set aside; how many is part of the verdict. A
+request that the agent logged itself is rebuilt a second time from that log, and its digest
+compared.
+
+Spec: decisions D2 and D10, claude-code 4, 5.5.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from agentsession.entries import ResponseEntry
+from agentsession.importers.claude_code.blocks import Block, content_blocks
+from agentsession.importers.claude_code.importer import ClaudeCode
+from agentsession.importers.claude_code.verify import verify
+from agentsession.session import Session
+from agentsession.wire import request_pieces, target_of
+from agentsession.wire.profiles_claude_code import (
+    ClaudeCodeProfile,
+    claude_code_messages,
+    claude_code_profile,
+)
+
+LOG: Final = "requests.jsonl"
+Spoken = tuple[str, Block]
+
+_REMINDER: Final = "<system-reminder>"
+_CUT: Final = re.compile(r"(?s)(.*)…\[cut; chars=\d+; sha256=([0-9a-f]{64})\](.*)")
+_CONTINUE: Final = "Output token limit hit"
+_NOTICE: Final = "[SYSTEM NOTIFICATION"
+_BARE: Final = (
+    "This is a reminder that your todo list",
+    "The TodoWrite tool hasn't been used",
+    "Plan mode is active",
+    "Called the ",
+    "Result of calling the ",
+    "Note: ",
+    "Contents of ",
+)
+
+
+def profile_of_response(response: ResponseEntry) -> ClaudeCodeProfile:
+    """Return how the release that sent a response's request spelled it."""
+    native = response.unknown.get("claude_code")
+    release = native.get("release") if isinstance(native, dict) else ""
+    return claude_code_profile(release if isinstance(release, str) else "")
+
+
+def sessions(place: Path) -> Iterator[Session]:
+    """Yield the converted sessions of a directory."""
+    importer = ClaudeCode()
+    for source in importer.find([place]):
+        for native in importer.sessions(source):
+            yield importer.convert(source, native.id).session
+
+
+@dataclass(slots=True)
+class Answer:
+    """A converted response, and the logged requests that its context is."""
+
+    session: str
+    response: str
+    said: list[Spoken]
+    failed: bool
+    backed: list[int] = field(default_factory=list)
+
+
+def replay(recording: Path) -> dict[str, Any]:
+    """Return the verdict on every main request and every converted response of a recording."""
+    answers = list(_answers(recording))
+    requests = [_judge(request, answers) for request in _logged(recording, "main")]
+    for request in _logged(recording, "notools"):
+        # Agents that a release starts to warm its caches up look like helpers to a server.
+        _judge(request, answers)
+    return {
+        "recording": recording.name,
+        "requests": requests,
+        "responses": [
+            {
+                "session": answer.session,
+                "response": answer.response,
+                "backed": bool(answer.backed),
+                "requests": sorted(answer.backed),
+            }
+            for answer in answers
+        ],
+        "digests": _digests(recording),
+    }
+
+
+def _answers(recording: Path) -> Iterator[Answer]:
+    for session in sessions(recording):
+        for entry in session.entries:
+            if isinstance(entry, ResponseEntry):
+                messages = claude_code_messages(
+                    request_pieces(session.path(entry.id)),
+                    target_of(entry),
+                    profile_of_response(entry),
+                )
+                name = entry.response_id or entry.id
+                yield Answer(session.id, name, spoken(messages), entry.error is not None)
+
+
+def _digests(recording: Path) -> dict[str, int]:
+    found: dict[str, int] = {}
+    importer = ClaudeCode()
+    for source in importer.find([recording]):
+        for native in importer.sessions(source):
+            for result in verify(importer, source, native.id):
+                found[result.outcome] = found.get(result.outcome, 0) + 1
+    return found
+
+
+def _logged(recording: Path, kind: str) -> Iterator[dict[str, Any]]:
+    with (recording / LOG).open("rb") as log:
+        for line in log:
+            request = json.loads(line)
+            if request.get("kind") == kind:
+                yield request
+
+
+def _judge(request: dict[str, Any], answers: Sequence[Answer]) -> dict[str, Any]:
+    number = request["n"]
+    verdict = {"n": number, "path": request["path"]}
+    logged = spoken(request["body"].get("messages") or [])
+    best: tuple[int, Answer] | None = None
+    exact = [answer for answer in answers if answer.said == logged]
+    for answer in exact or answers:
+        aside = compare(logged, answer.said)
+        if aside is None:
+            continue
+        answer.backed.append(number)
+        if best is None or aside < best[0]:
+            best = aside, answer
+    if best is not None:
+        where = {"session": best[1].session, "response": best[1].response}
+        return {**verdict, "verdict": "rebuilt", "set_aside": best[0], **where}
+    reason = _reason(logged, answers, f"msg_{number:04d}")
+    if reason:
+        return {**verdict, "verdict": "impossible", "reason": reason}
+    return {**verdict, "verdict": "differs", "reason": _difference(logged, answers)}
+
+
+def spoken(messages: Sequence[dict[str, Any]]) -> list[Spoken]:
+    """Return messages as blocks with their roles."""
+    return [
+        (str(message.get("role")), block)
+        for message in messages
+        for block in content_blocks(message.get("content"))
+    ]
+
+
+def compare(logged: Sequence[Spoken], ours: Sequence[Spoken]) -> int | None:
+    """Return how many injected texts a logged request had beside ours; ``None`` when it is another.
+
+    Args:
+        logged: the request as a server received it.
+        ours: the request as it is rebuilt.
+    """
+    pool: list[str] = []
+    waiting: list[str] = []
+    aside = at = 0
+    for role, block in logged:
+        while at < len(ours) and not _same(role, block, ours[at], pool):
+            words = _words(ours[at])
+            if words is None or not _may_wait(words, role, block):
+                break
+            waiting.append(words)
+            at += 1
+        if at < len(ours) and _same(role, block, ours[at], pool):
+            at += 1
+            continue
+        if not _is_injected(role, block):
+            return None
+        aside += 1
+        pool.append(str(block.get("text")))
+    for spoken_block in ours[at:]:
+        words = _words(spoken_block)
+        if words is None:
+            return None
+        waiting.append(words)
+    if not all(_is_inside(words, pool) for words in waiting):
+        return None
+    return aside + sum(1 for words in pool if words.startswith("\n"))
+
+
+def _may_wait(words: str, role: str, block: Block) -> bool:
+    """Whether a user's text of ours can stand in an injected one that comes later."""
+    return words.startswith(_REMINDER) or not _is_injected(role, block)
+
+
+def _words(spoken_block: Spoken) -> str | None:
+    role, block = spoken_block
+    if role not in ("user", "system") or block.get("type") != "text":
+        return None
+    return str(block.get("text"))
+
+
+def _is_inside(words: str, pool: Sequence[str]) -> bool:
+    core = words.removeprefix(_REMINDER).removesuffix("</system-reminder>").strip()
+    # Of a text whose wording is derived only the ingredients were on the wire.
+    return words.startswith(_REMINDER) or any(core in text for text in pool)
+
+
+def _is_injected(role: str, block: Block) -> bool:
+    if role == "system":
+        return True
+    words = block.get("text")
+    if role != "user" or block.get("type") != "text" or not isinstance(words, str):
+        return False
+    return words.startswith((_REMINDER, *_BARE))
+
+
+def _same(role: str, block: Block, ours: Spoken, pool: list[str]) -> bool:
+    our_role, our_block = ours
+    if role != our_role or block.get("type") != our_block.get("type"):
+        return False
+    if block.get("type") == "text":
+        if role == "assistant":
+            return _equal(block, our_block)
+        one, other = str(block.get("text")), str(our_block.get("text"))
+        return _equal(one.rstrip("\n"), other.rstrip("\n")) or one.strip() == other.strip()
+    if block.get("type") == "tool_result":
+        return _same_result(block, our_block, pool)
+    return _equal(block, our_block)
+
+
+def _same_result(block: Block, ours: Block, pool: list[str]) -> bool:
+    if {**block, "content": 0} != {**ours, "content": 0}:
+        return False
+    sent, stored = _flat(block.get("content")), _flat(ours.get("content"))
+    if _equal(sent, stored):
+        return True
+    if not isinstance(sent, str) or not isinstance(stored, str):
+        return False
+    core = stored.strip()
+    rest = sent.strip()
+    if not rest.startswith(core) or _REMINDER not in rest[len(core) :]:
+        return False
+    added = rest[len(core) :]
+    if added not in pool:
+        pool.append(added)
+    return True
+
+
+def _flat(content: Any) -> Any:
+    if content is None:
+        return ""
+    if isinstance(content, list) and all(
+        isinstance(part, dict) and part.get("type") == "text" for part in content
+    ):
+        return [str(part.get("text")) for part in content]
+    return content
+
+
+def _equal(logged: Any, ours: Any) -> bool:
+    """Whether a value is ours; a string that the recording cut is compared by its hash."""
+    if isinstance(logged, dict):
+        return (
+            isinstance(ours, dict)
+            and logged.keys() == ours.keys()
+            and all(_equal(value, ours[name]) for name, value in logged.items())
+        )
+    if isinstance(logged, list):
+        return (
+            isinstance(ours, list)
+            and len(logged) == len(ours)
+            and all(_equal(one, other) for one, other in zip(logged, ours, strict=True))
+        )
+    if isinstance(logged, str) and isinstance(ours, str) and logged != ours:
+        cut = _CUT.fullmatch(logged)
+        if cut is None or not ours.startswith(cut[1]) or not ours.endswith(cut[3]):
+            return False
+        core = ours[: len(ours) - len(cut[3])] if cut[3] else ours
+        return hashlib.sha256(core.encode("utf-8", "replace")).hexdigest() == cut[2]
+    return bool(logged == ours)
+
+
+# What cannot be rebuilt.
+
+
+def _reason(logged: Sequence[Spoken], answers: Sequence[Answer], answer_id: str) -> str:
+    once = _once(logged)
+    if len(once) < len(logged) and any(compare(once, a.said) is not None for a in answers):
+        return "first-round-repeated"
+    last = str(logged[-1][1].get("text")) if logged else ""
+    if last.startswith(_CONTINUE):
+        return "continuation-not-stored"
+    if all(answer.response != answer_id for answer in answers):
+        return "answer-not-stored"
+    bare = [s for s in logged if s[1].get("type") not in ("image", "document")]
+    if len(bare) < len(logged) and any(compare(bare, a.said) is not None for a in answers):
+        return "mentioned-image-not-stored"
+    if any(_NOTICE in str(block.get("text")) for _, block in logged):
+        return "notification-wrapper-not-stored"
+    return ""
+
+
+def _once(logged: Sequence[Spoken]) -> list[Spoken]:
+    """A request without calls and results, and what was said with them, that it holds twice."""
+    seen: set[str] = set()
+    kept: list[Spoken] = []
+    for role, block in logged:
+        told = json.dumps([role, _bare_result(block)], sort_keys=True)
+        if told in seen and (role == "assistant" or block.get("type") == "tool_result"):
+            continue
+        seen.add(told)
+        kept.append((role, block))
+    return kept
+
+
+def _bare_result(block: Block) -> Block:
+    if block.get("type") != "tool_result":
+        return block
+    return {"type": "tool_result", "tool_use_id": block.get("tool_use_id")}
+
+
+def _difference(logged: Sequence[Spoken], answers: Sequence[Answer]) -> str:
+    """Return where the nearest of our requests first differs."""
+    best, words = -1, "no converted response"
+    for answer in answers:
+        at = mine = 0
+        while at < len(logged) and mine < len(answer.said):
+            role, block = logged[at]
+            if _same(role, block, answer.said[mine], []):
+                mine += 1
+            elif not _is_injected(role, block):
+                break
+            at += 1
+        if mine > best:
+            best = mine
+            theirs = json.dumps(logged[at], ensure_ascii=False) if at < len(logged) else "the end"
+            own = answer.said[mine] if mine < len(answer.said) else "the end"
+            told = json.dumps(own, ensure_ascii=False)
+            words = f"block {at}: logged {theirs[:300]}, rebuilt for {answer.response} {told[:300]}"
+    return words
+
+
+__all__ = ["compare", "profile_of_response", "replay", "sessions", "spoken"]

@@ -1,0 +1,171 @@
+"""Sending: what each request held, as units, and from which place of the draft it goes on.
+
+Spec: claude-code 3 to 5, decision D3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from agentsession.importers.claude_code import names
+from agentsession.importers.claude_code.attachments import SNAPSHOT, injected, kind_of
+from agentsession.importers.claude_code.history import (
+    Stretch,
+    gathered,
+    is_sent,
+    sent_blocks,
+    starts_process,
+    stretch_to,
+)
+from agentsession.importers.claude_code.records import Record
+from agentsession.importers.claude_code.rules import Rules
+from agentsession.importers.claude_code.transcript import Answer, Transcript
+from agentsession.importers.claude_code.units import Piece, Units
+
+
+_SPOKEN: Final = names.TREE - {names.PROGRESS}
+
+
+@dataclass(slots=True)
+class Tail:
+    """What a request held beyond an earlier one.
+
+    Attributes:
+        pieces: the units, in the order they were sent.
+        sent: the records they are made of.
+        beside: records on the way that were not sent.
+        snapshots: the prompt snapshots on the way.
+        through_progress: whether the chain runs through records that only show progress.
+    """
+
+    pieces: list[Piece]
+    sent: list[Record]
+    beside: list[Record]
+    snapshots: list[Record]
+    through_progress: bool = False
+
+
+class Sending:
+    """Puts together what requests held from the records alone.
+
+    Args:
+        transcript: the records.
+        units: makes the units of records.
+    """
+
+    def __init__(self, transcript: Transcript, units: Units) -> None:
+        self._transcript = transcript
+        self._units = units
+        self._turns: bool | None = None
+
+    def stretch(self, answer: Answer) -> Stretch:
+        """Return what lies between an answer's request and the answer before it."""
+        return stretch_to(self._transcript, self._transcript.parent(answer.first), answer)
+
+    def rules(self, record: Record) -> Rules:
+        """Return the rules of the release that wrote a record."""
+        return Rules.of(record.text("version"))
+
+    def tail(
+        self, stretch: Stretch, until: int, rules: Rules, file: int, *, strict: bool = False
+    ) -> Tail:
+        """Return what was sent after the request of the answer before.
+
+        Args:
+            stretch: what lies between.
+            until: the place of the request in the file.
+            rules: the rules of the release that sent it.
+            file: the file in which it was sent.
+            strict: only what the chain runs through was still known.
+        """
+        tail = Tail([], [], [], [], stretch.through_progress)
+        before = stretch.before
+        if before is not None:
+            kept = sent_blocks(before, until, rules)
+            if strict:
+                kept = self._chained(before, stretch, kept)
+            for record in kept:
+                tail.pieces += self._units.of(record)
+            tail.sent += kept
+        records = gathered(self._transcript, stretch, until, strict=strict)
+        if strict and before is not None:
+            calls = {call for record in tail.sent for call in record.calls}
+            owned = set(before.calls)
+            records = [r for r in records if not r.results or not owned & set(r.results) - calls]
+        self._compose(tail, records, rules, file)
+        return tail
+
+    def _chained(self, before: Answer, stretch: Stretch, kept: list[Record]) -> list[Record]:
+        """The blocks of an answer, and of its calls, that a chain of parents runs through."""
+        start = stretch.chain[0] if stretch.chain else None
+        at = self._transcript.parent(start) if start is not None else before.last
+        chain: set[Record] = set()
+        while at is not None and self._transcript.answer_of(at) is before:
+            chain.add(at)
+            at = self._transcript.parent(at)
+        settled = {call for record in stretch.chain for call in record.results}
+        return [r for r in kept if r in chain and all(call in settled for call in r.calls)]
+
+    def _compose(self, tail: Tail, records: Sequence[Record], rules: Rules, file: int) -> None:
+        turn: list[Record] = []
+
+        def flush() -> None:
+            if turn:
+                tail.pieces.append(self._units.system_turn(turn))
+                turn.clear()
+
+        for record in records:
+            if record.is_boundary or record.type not in _SPOKEN:
+                continue
+            if record.type == names.ATTACHMENT:
+                self._attach(tail, turn, record)
+                continue
+            if not is_sent(record, rules, file):
+                tail.beside.append(record)
+                continue
+            pieces = self._units.of(record)
+            if record.is_answer:
+                flush()
+            tail.pieces += pieces
+            (tail.sent if pieces else tail.beside).append(record)
+        flush()
+
+    def _attach(self, tail: Tail, turn: list[Record], record: Record) -> None:
+        kind = kind_of(record)
+        if kind == SNAPSHOT:
+            value = record.value("attachment")
+            turns = value.get("systemTurns") if isinstance(value, dict) else None
+            self._turns = turns if isinstance(turns, bool) else self._turns
+            tail.snapshots.append(record)
+            return
+        told = injected(record)
+        if told is None:
+            tail.beside.append(record)
+        elif told.role == "system" and self._turns is not False:
+            turn.append(record)
+            tail.sent.append(record)
+        else:
+            tail.pieces += self._units.of(record)
+            tail.sent.append(record)
+
+    def resumed(self, stretch: Stretch, rules: Rules) -> bool:
+        """Return whether a new process lost all parallel calls that the chain passes by."""
+        return rules.loader_follows_parents and starts_process(self._transcript, stretch.chain)
+
+    def whole(self, stretch: Stretch, until: int, rules: Rules, file: int) -> list[Piece]:
+        """Return all that a new process sent since the last compaction, by the chain alone."""
+        tails: list[Tail] = []
+        at: Stretch | None = stretch
+        while at is not None:
+            tails.append(self.tail(at, until, rules, file, strict=True))
+            before = at.before
+            if before is None:
+                break
+            until = before.first.index
+            at = self.stretch(before)
+        found: list[Piece] = []
+        for tail in reversed(tails):
+            found += tail.pieces
+        return found

@@ -1,0 +1,403 @@
+"""Writing: settings, surroundings, answers and results as entries of the draft.
+
+Spec: format 4, claude-code 11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from agentsession import text
+from agentsession.canonical import sha256
+from agentsession.entries import ConfigEntry, ResponseEntry
+from agentsession.importers.accounts import Accounts
+from agentsession.importers.claude_code import names
+from agentsession.importers.claude_code.records import Record
+from agentsession.importers.claude_code.requestlog import CannotRebuild, Request, RequestLog
+from agentsession.importers.claude_code.rules import Rules
+from agentsession.importers.claude_code.transcript import Answer, Transcript
+from agentsession.importers.claude_code.units import Piece, Times, Units
+from agentsession.importers.claude_code.usage import best_usage, usage_of
+from agentsession.importers.drafting import Node, TreeDraft
+from agentsession.parts import VCS, InstructionsPart
+from agentsession.record_entries import DecisionEntry, DispatchEntry, EnvEntry, LinkEntry
+
+_IN_RESPONSE: Final = frozenset({"content", "role", "type", "id", "model", "usage"})
+_ITEM_ONLY: Final = names.ENVELOPE | {
+    "apiBlockIndex",
+    "toolInputStreamMs",
+    "thinkingDurationMs",
+    "thinkingDisplay",
+    "isApiErrorMessage",
+}
+_STOPS: Final = {
+    "max_tokens": "max_output_tokens",
+    "model_context_window_exceeded": "max_output_tokens",
+    "refusal": "content_filter",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Conf:
+    """The settings and surroundings last written on a path."""
+
+    model: str = ""
+    cwd: str = ""
+    branch: str = ""
+    prompt: tuple[str, ...] = ()
+    tools: str = ""
+    params: str = ""
+
+
+class Writer:
+    """Writes one conversation's answers.
+
+    Args:
+        draft: the session.
+        transcript: the records.
+        units: makes the units of records.
+        times: when each record was written.
+        accounts: where what became of each record is noted.
+        log: the logged requests.
+        children: for each call of an agent tool the session it spawned, where only the
+            source as a whole says so.
+        copied: answers that caused no request here.
+    """
+
+    def __init__(
+        self,
+        draft: TreeDraft,
+        transcript: Transcript,
+        units: Units,
+        times: Times,
+        accounts: Accounts,
+        log: RequestLog,
+        children: Mapping[str, str],
+        copied: set[str],
+    ) -> None:
+        self.draft = draft
+        self._transcript = transcript
+        self._units = units
+        self._times = times
+        self._accounts = accounts
+        self._log = log
+        self._children = children
+        self._copied = copied
+        self._calls: dict[str, list[Node]] = {}
+        self.snapshots = 0
+        self.responses = 0
+        self.usage: dict[str, int] = {}
+
+    # Units.
+
+    def put(self, node: Node, piece: Piece, records: Sequence[Record] = ()) -> Node:
+        """Append a unit; its records, and others it was made of, are accounted for."""
+        new = self.draft.put(node, piece.unit)
+        if piece.kind == "tool_use":
+            self._calls.setdefault(piece.call_id, []).append(new)
+        if piece.unit.record >= 0:
+            self._accounts.entry(piece.unit.record, new.entry_id)
+        for record in records:
+            self._accounts.folded(record.number, new.entry_id)
+        return new
+
+    # Settings.
+
+    def configure(self, node: Node, record: Record, model: str, request: Request | None) -> Node:
+        """Append what changed in the surroundings and the settings before an answer."""
+        node = self._surround(node, record)
+        conf = node.state if isinstance(node.state, Conf) else Conf()
+        if request is not None:
+            return self._configure_logged(node, conf, record, request)
+        if model and model != conf.model:
+            entry = ConfigEntry(model=model, unknown={"provider": names.PROVIDER})
+            node = self._add(node, entry, record, "config")
+            node.state = replace(conf, model=model)
+        return node
+
+    def _configure_logged(self, node: Node, conf: Conf, record: Record, request: Request) -> Node:
+        try:
+            shape = self._log.shape(request)
+        except CannotRebuild:
+            shape = {}
+        params = {name: value for name, value in request.params.items() if name != "model"}
+        system = shape.get("system")
+        texts = _texts(system)
+        tools = [tool for tool in shape.get("tools") or [] if isinstance(tool, dict)]
+        wanted = replace(
+            conf,
+            model=request.model or conf.model,
+            prompt=tuple(texts) if shape else conf.prompt,
+            tools=sha256(text.encode(tools)) if shape else conf.tools,
+            params=text.encode(params).decode("utf-8", "replace"),
+        )
+        if wanted == conf:
+            return node
+        before = text.parse(conf.params) if conf.params else {}
+        gone = {name: None for name in before if name not in params}
+        fresh = {name: v for name, v in params.items() if before.get(name) != v}
+        entry = ConfigEntry(
+            model=wanted.model if wanted.model != conf.model else "",
+            instructions_parts=_parts(texts, conf.prompt) if shape else (),
+            tools_added=[_tool(tool) for tool in tools] if wanted.tools != conf.tools else (),
+            tools_removed=self._dropped(node, tools) if wanted.tools != conf.tools else (),
+            extra={**gone, **fresh},
+            unknown={"provider": names.PROVIDER, names.NAMESPACE: {"shapeHash": request.shape}},
+        )
+        new = self._add(node, entry, record, "config")
+        new.state = wanted
+        held = self._log.shapes.get(request.shape)
+        if held is not None and held.number >= 0:
+            self._accounts.folded(held.number, new.entry_id)
+        return new
+
+    @staticmethod
+    def _dropped(node: Node, tools: Sequence[Mapping[str, Any]]) -> list[str]:
+        kept = {tool.get("name") for tool in tools}
+        before = [tool.get("name") for tool in node.settings.tools]
+        return [str(name) for name in before if name and name not in kept]
+
+    def snapshot(self, node: Node, record: Record) -> Node:
+        """Append the system prompt and tools that a prompt snapshot holds."""
+        value = record.value("attachment")
+        value = value if isinstance(value, dict) else {}
+        prefix, prompt = value.get("cliPrefix"), value.get("systemPrompt")
+        texts = [part for part in (prefix,) if isinstance(part, str) and part]
+        texts += [part for part in (prompt if isinstance(prompt, list) else ()) if _is_text(part)]
+        tools = [tool for tool in value.get("tools") or [] if isinstance(tool, dict)]
+        conf = node.state if isinstance(node.state, Conf) else Conf()
+        wanted = replace(conf, prompt=tuple(texts), tools=sha256(text.encode(tools)))
+        self.snapshots += 1
+        if wanted == conf:
+            self._accounts.folded(record.number, node.entry_id)
+            return node
+        entry = ConfigEntry(
+            instructions_parts=_parts(texts, conf.prompt),
+            tools_added=[_tool(tool) for tool in tools] if wanted.tools != conf.tools else (),
+            tools_removed=self._dropped(node, tools) if wanted.tools != conf.tools else (),
+        )
+        new = self._add(node, entry, record, "snapshot")
+        new.state = wanted
+        self._accounts.entry(record.number, new.entry_id)
+        return new
+
+    def _surround(self, node: Node, record: Record) -> Node:
+        conf = node.state if isinstance(node.state, Conf) else Conf()
+        cwd, branch = record.text("cwd"), record.text("gitBranch")
+        if not conf.cwd:
+            conf = replace(conf, cwd=self.draft.session.header.cwd)
+        moved = bool(cwd) and cwd != conf.cwd
+        if not moved and (not branch or branch == conf.branch):
+            return node
+        vcs = VCS("git", unknown={"branch": branch}) if branch else None
+        entry = EnvEntry(cwd=cwd if moved else "", vcs=vcs)
+        new = self._add(node, entry, record, "env")
+        new.state = replace(conf, cwd=cwd or conf.cwd, branch=branch or conf.branch)
+        return new
+
+    def _add(self, node: Node, entry: Any, record: Record, role: str) -> Node:
+        return self.draft.add(node, entry, record.where, role, self._times.of(record))
+
+    # Answers.
+
+    def answer(self, node: Node, answer: Answer, request: Request | None) -> Node:
+        """Append an answer's items and its response; return the last node."""
+        for record in answer.records:
+            for piece in self._units.of(record):
+                node = self.put(node, piece)
+            record.forget()
+        if answer.id in self._copied:
+            for record in answer.records:
+                self._accounts.folded(record.number, node.entry_id, code="fork-copy")
+            self._accounts.find("fork-copy", answer.id)
+            return node
+        node = self._respond(node, answer, request)
+        for record in answer.records:
+            self._accounts.folded(record.number, node.entry_id)
+        if request is not None:
+            self._accounts.folded(request.record.number, node.entry_id)
+        return node
+
+    def _respond(self, node: Node, answer: Answer, request: Request | None) -> Node:
+        last = answer.last
+        messages = [record.message for record in answer.records]
+        raw, final = best_usage([(m.get("usage"), m.get("stop_reason")) for m in messages])
+        stop = next((m["stop_reason"] for m in reversed(messages) if m.get("stop_reason")), None)
+        status, incomplete = _status(answer, stop)
+        if raw is not None and not final and not Rules.of(last.text("version")).usage_is_final:
+            self._accounts.find("usage-incomplete", answer.id)
+        native: dict[str, Any] = {"release": last.text("version")}
+        for message in messages:
+            native |= {n: v for n, v in message.items() if n not in _IN_RESPONSE}
+        for record in answer.records:
+            for name, value in (record.members or {}).items():
+                if name not in _ITEM_ONLY:
+                    native[name] = value
+        if raw is not None:
+            native["usage"] = raw
+        if request is not None and request.digest:
+            native["requestDigest"] = request.digest
+        usage = usage_of(raw)
+        self._count(usage)
+        entry = ResponseEntry(
+            answer.id,
+            model=last.model,
+            status=status,
+            usage=usage,
+            incomplete=incomplete,
+            unknown={"provider": names.PROVIDER, names.NAMESPACE: text.encode(native)},
+        )
+        for record in answer.records:
+            record.forget()
+        self.responses += 1
+        return self.draft.add(node, entry, answer.id, "response", self._times.of(last))
+
+    def failed(self, node: Node, request: Request, error: Record | None) -> Node:
+        """Append a logged request that no answer followed, as a failed response."""
+        told: dict[str, Any] = {"code": "no_answer", "message": "no answer was stored"}
+        if error is not None:
+            value = error.value("error")
+            value = value if isinstance(value, dict) else {}
+            code, words = value.get("status"), value.get("formatted") or value.get("message")
+            told = {"code": str(code or "connection"), "message": str(words or "the call failed")}
+        native: dict[str, Any] = {"release": request.record.text("version")}
+        native["requestRef"] = request.id
+        if request.digest:
+            native["requestDigest"] = request.digest
+        if error is not None:
+            native["error"] = text.parse(error.beside() or b"{}")
+        entry = ResponseEntry(
+            "",
+            model=request.model,
+            status="failed",
+            error=told,
+            unknown={"provider": names.PROVIDER, names.NAMESPACE: text.encode(native)},
+        )
+        new = self.draft.add(
+            node, entry, request.id, "failed", self._times.of(error or request.record)
+        )
+        self._accounts.entry(request.record.number, new.entry_id, code="failed-attempt")
+        if error is not None:
+            self._accounts.folded(error.number, new.entry_id)
+        return new
+
+    def _count(self, usage: Mapping[str, Any] | None) -> None:
+        for name in ("input_tokens", "output_tokens"):
+            self.usage[name] = self.usage.get(name, 0) + (usage or {}).get(name, 0)
+
+    # Results.
+
+    def result(self, node: Node, record: Record) -> Node:
+        """Append a result, and before it who allowed the call and that the tool ran."""
+        pieces = self._units.of(record)
+        told = record.value("toolUseResult")
+        told = told if isinstance(told, dict) else {}
+        for call in record.results:
+            target = self._home(node, call)
+            if target:
+                node = self._decide(node, record, call, target, told)
+        for piece in pieces:
+            node = self.put(node, piece)
+        record.forget()
+        return node
+
+    def _decide(
+        self, node: Node, record: Record, call: str, target: str, told: Mapping[str, Any]
+    ) -> Node:
+        decision = record.value("permissionDecision")
+        denial = record.text("toolDenialKind")
+        rejected = bool(denial)
+        if isinstance(decision, dict) or denial:
+            decision = decision if isinstance(decision, dict) else {}
+            rejected = decision.get("decision") == "reject" or bool(denial)
+            source = decision.get("source")
+            by = "human" if source == "user" or denial.startswith("user") else "policy"
+            reason = denial or str(decision.get("reasonCode") or "rejected")
+            entry = DecisionEntry(
+                call,
+                target,
+                "reject" if rejected else "proceed",
+                by,
+                reason=reason if rejected else "",
+                unknown={names.NAMESPACE: decision} if decision else None,
+            )
+            node = self._add(node, entry, record, f"decision {call}")
+        if rejected:
+            return node
+        agent = told.get("agentId")
+        child = self._children.get(call, "")
+        if isinstance(agent, str) and agent:
+            child = child or f"{record.text('sessionId')}-agent-{agent}"
+        if child:
+            node = self._add(node, LinkEntry.subsession(child, call), record, f"link {call}")
+        return self._add(node, DispatchEntry(call, target), record, f"dispatch {call}")
+
+    def _home(self, node: Node, call: str) -> str:
+        """The entry on the path that holds a call; empty when there is none."""
+        written = self._calls.get(call, ())
+        if len(written) == 1:
+            return written[0].entry_id
+        at: Node | None = node.context
+        for _ in range(_FAR if written else 0):
+            if at is None or any(at is known for known in written):
+                break
+            at = at.parent.context if at.parent is not None else None
+        return at.entry_id if at is not None and written else ""
+
+
+_FAR: Final = 400
+
+
+def _status(answer: Answer, stop: object) -> tuple[str, dict[str, Any] | None]:
+    if any(bytes(r.get("isAbortedMidStream") or b"") == b"true" for r in answer.records):
+        return "incomplete", {"reason": "interrupted"}
+    if isinstance(stop, str) and stop in _STOPS:
+        return "incomplete", {"reason": _STOPS[stop]}
+    return "completed", None
+
+
+def _texts(system: object) -> list[str]:
+    if isinstance(system, str):
+        return [system]
+    if not isinstance(system, list):
+        return []
+    return [b["text"] for b in system if isinstance(b, dict) and isinstance(b.get("text"), str)]
+
+
+def _is_text(part: object) -> bool:
+    return isinstance(part, str) and bool(part)
+
+
+def _parts(texts: Sequence[str], in_force: Sequence[str]) -> list[InstructionsPart]:
+    """The system prompt's parts; one that stays is named by its hash."""
+    if list(texts) == list(in_force):
+        return []
+    parts = []
+    for place, words in enumerate(texts):
+        name = f"system.{place}"
+        if place < len(in_force) and in_force[place] == words and words:
+            parts.append(InstructionsPart(name, hash=sha256(words.encode("utf-8", "replace"))))
+        else:
+            parts.append(InstructionsPart(name, words))
+    return parts
+
+
+def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool as the payload has it; what it does not know of stays as it is."""
+    schema = tool.get("input_schema", tool.get("schema"))
+    rest = {
+        name: value
+        for name, value in tool.items()
+        if name not in ("name", "description", "input_schema", "schema", "type")
+    }
+    if schema is None:
+        return {**tool, "type": tool.get("type") or "function", "name": tool.get("name", "")}
+    return {
+        "type": "function",
+        "name": tool.get("name", ""),
+        "description": tool.get("description", ""),
+        "parameters": schema,
+        **rest,
+    }

@@ -1,0 +1,19 @@
+"""The Codex CLI's threads as sessions of this format: what the model really saw.
+
+>>> from agentsession.importers import codex
+>>> importer = codex.Codex()
+>>> for source in importer.find():  # doctest: +SKIP
+...     for native in importer.sessions(source):
+...         converted = importer.convert(source, native.id)
+
+Recorded Responses items are stored as recorded. Every model call is a response whose request
+context, lowered by :mod:`agentsession.wire` under :func:`profile_of_response`, is what Codex
+sent. docs/formats/codex.md is the mapping, docs/formats/codex-codes.md lists the codes.
+"""
+
+from agentsession.importers.codex.codes import CODES
+from agentsession.importers.codex.counting import usage_records
+from agentsession.importers.codex.importer import Codex
+from agentsession.importers.codex.profiles import profile_of_response
+
+__all__ = ["CODES", "Codex", "profile_of_response", "usage_records"]

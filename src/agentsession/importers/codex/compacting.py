@@ -1,0 +1,92 @@
+"""Compactions: what the history is afterwards, and the entry that says so.
+
+Spec: codex 6, decisions D3 and D4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from agentsession import text
+from agentsession.importers.codex.calls import Call
+from agentsession.importers.codex.lines import Line, integer, mapping, sequence, string
+from agentsession.importers.codex.state import ASKED_BY_TOOL
+from agentsession.importers.codex.units import Unit, bridged, is_bare, rebuilt, unit_of
+from agentsession.importers.codex.usage import usage_of
+
+if TYPE_CHECKING:
+    from agentsession.importers.codex.reading import Reading
+
+_IN_ITEMS: Final = frozenset({"replacement_history", "replacement_history_metadata", "message"})
+
+
+def compacted(reading: Reading, line: Line, number: int) -> None:
+    """Replace the history as a compaction did."""
+    calling, state, writer = reading.calling, reading.state, reading.writer
+    call = None if calling.copied else calling.consume()
+    history = _replacement(line)
+    if history is None:
+        texts = [writer.item(u).text for u in state.history if u.turn and not u.summary]
+        summary = string(line.payload.get("message"))
+        make = bridged if is_bare(summary) else rebuilt
+        history = make(state.history, texts, summary)
+        reading.accounts.find("history-rebuilt", line.place)
+    state.history, state.same = history, True
+    state.recount()
+    state.asked = ASKED_BY_TOOL if state.active or not state.bordered else ""
+    if history:
+        usage = usage_of(call.counts) if call is not None and call.counts is not None else None
+        entry_id = writer.fold(
+            history, _name(line), line.time, usage=usage, native=_native(line, call)
+        )
+    else:
+        writer.empty()
+        entry_id = writer.note(_native(line, call), _name(line), "compaction", line.time)
+    if call is not None:
+        if call.counts is not None:
+            calling.converted.add(call.counts)
+        for folded in [*(element.number for element in call.elements), *call.numbers]:
+            calling.folded(folded, entry_id)
+    reading.accounts.entry(number, entry_id, code="fork-copy" if calling.copied else "")
+
+
+def _name(line: Line) -> str:
+    return string(line.payload.get("window_id"))
+
+
+def _replacement(line: Line) -> list[Unit] | None:
+    """The history that a compaction's line holds, ``None`` when it holds none."""
+    items = line.payload.get("replacement_history")
+    if not isinstance(items, list):
+        return None
+    texts = text.split_elements(text.split_members(line.text)["replacement_history"])
+    beside = sequence(line.payload.get("replacement_history_metadata"))
+    units: list[Unit] = []
+    for at, (item, item_text) in enumerate(zip(items, texts, strict=True)):
+        if not isinstance(item, dict):
+            continue
+        metadata = mapping(beside[at]) if at < len(beside) else {}
+        number = integer(metadata.get("history_sequence"))
+        unit = unit_of(item, item_text, sequence_number=number)
+        unit.summary = unit.turn and string(line.payload.get("message")).startswith(
+            unit.words or "\0"
+        )
+        units.append(unit)
+    return units
+
+
+def _native(line: Line, call: Call | None) -> dict[str, Any]:
+    """What Codex recorded of a compaction beside the history."""
+    native: dict[str, Any] = {
+        name: value for name, value in line.payload.items() if name not in _IN_ITEMS
+    }
+    if call is None:
+        return native
+    items = [text.parse(element.unit.text) for element in call.elements]
+    if items:
+        native["summary"] = items
+    if call.response_id:
+        native["response_id"] = call.response_id
+    if call.raw:
+        native["counted"] = dict(call.raw)
+    return native

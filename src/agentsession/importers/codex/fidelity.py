@@ -1,0 +1,113 @@
+"""Fidelity: what a recording's requests may differ in from what the files hold.
+
+System prompts that are not stored are set aside, and so is what the recording itself cut: a
+text of which only its length and hash were kept is compared by the hash. Spec: codex 2.2, 9
+and 11, decision D2.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from agentsession.importers.codex.lines import mapping, sequence, string
+
+Messages = list[dict[str, Any]]
+
+_CUT: Final = re.compile(r"(?s)(.*)…\[cut; chars=\d+; sha256=([0-9a-f]{64})\]")
+_HASHED: Final = frozenset({"chars", "sha256"})
+_ENVIRONMENT: Final = "<environment_context>"
+_PROMPTS: Final = (
+    "You are performing a CONTEXT CHECKPOINT COMPACTION",
+    "You have exceeded the maximum number of tokens",
+    "Start Summarization",
+)
+_ASIDE: Final = frozenset({"internal_chat_message_metadata_passthrough"})
+_NAME_BASED: Final = re.compile(r"msg_[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-.*")
+_MADE_ID: Final = re.compile(r"f?c?t?co_[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-.*")
+
+
+def is_request(request: dict[str, Any]) -> bool:
+    """Return whether a logged request is one that a response can answer: no summary's."""
+    if request.get("kind") not in {"main", "review", "notools"}:
+        return False
+    last = messages(request)[-1:]
+    words = "".join(_texts(last[0].get("content"))) if last else ""
+    return not words.startswith(_PROMPTS)
+
+
+def messages(request: dict[str, Any]) -> Messages:
+    """Return a logged request's messages, without a system prompt that is not stored."""
+    body = mapping(request.get("body"))
+    found = [mapping(item) for item in sequence(body.get("input") or body.get("messages"))]
+    if found and found[0].get("role") == "system":
+        return found[1:]
+    if found and _NAME_BASED.fullmatch(string(found[0].get("id"))):
+        # From 0.166 on the instructions are the first item, under an id that is not stored.
+        return found[1:]
+    return found
+
+
+def without_environment(logged: Messages, ours: Messages) -> Messages:
+    """Return a request without the environment context that 0.20 did not store."""
+    if not logged or not ours:
+        return logged
+    begins = "".join(_texts(logged[0].get("content"))).startswith(_ENVIRONMENT)
+    stored = "".join(_texts(ours[0].get("content"))).startswith(_ENVIRONMENT)
+    return logged[1:] if begins and not stored else logged
+
+
+def same(logged: Any, ours: Any) -> bool:
+    """Return whether a logged value is ours."""
+    if isinstance(logged, dict):
+        if logged.keys() == _HASHED and isinstance(ours, str):
+            return bool(_hash(ours) == logged["sha256"])
+        if not isinstance(ours, dict):
+            return False
+        if logged.get("type") == "additional_tools" == ours.get("type"):
+            return logged.get("id") == ours.get("id")
+        names = {name for name in (*logged, *ours) if _counts(name, logged, ours)}
+        return all(
+            name in logged and name in ours and same(logged[name], ours[name]) for name in names
+        )
+    if isinstance(logged, list):
+        return (
+            isinstance(ours, list)
+            and len(logged) == len(ours)
+            and all(same(one, other) for one, other in zip(logged, ours, strict=True))
+        )
+    if isinstance(logged, str) and isinstance(ours, str) and logged != ours:
+        cut = _CUT.fullmatch(logged)
+        return cut is not None and ours.startswith(cut[1]) and _hash(ours) == cut[2]
+    return bool(logged == ours)
+
+
+def _counts(name: str, logged: dict[str, Any], ours: dict[str, Any]) -> bool:
+    """Whether a member has to be the same: not what the provider's own name decides."""
+    if name in _ASIDE:
+        return name in logged and name in ours
+    # An output that was made up for the request has an id of nothing that is stored.
+    return name != "id" or _MADE_ID.fullmatch(string(logged.get("id"))) is None
+
+
+def difference(logged: Messages, ours: Messages) -> tuple[int, str]:
+    """Return how many messages are the same, and in words where the first other one is."""
+    at = 0
+    while at < min(len(logged), len(ours)) and same(logged[at], ours[at]):
+        at += 1
+    theirs = json.dumps(logged[at], ensure_ascii=False)[:300] if at < len(logged) else "the end"
+    mine = json.dumps(ours[at], ensure_ascii=False)[:300] if at < len(ours) else "the end"
+    return at, f"message {at} of {len(logged)}: logged {theirs}, rebuilt {mine}"
+
+
+def _hash(words: str) -> str:
+    return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()
+
+
+def _texts(content: object) -> Sequence[str]:
+    if isinstance(content, str):
+        return [content]
+    return [string(mapping(part).get("text")) for part in sequence(content)]

@@ -1,0 +1,99 @@
+"""Codex as an importer: where its threads are, and what belongs to none of them.
+
+Spec: codex 1, decisions D7 and D11.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from agentsession.errors import NoSession
+from agentsession.findings import Finding
+from agentsession.importers.base import Converted, Importer, NativeSession, Rest, Source
+from agentsession.importers.codex.codes import CODES
+from agentsession.importers.codex.counting import usage_records
+from agentsession.importers.codex.lines import string
+from agentsession.importers.codex.places import find, home
+from agentsession.importers.codex.rollouts import Index
+from agentsession.importers.codex.session import Conversion
+from agentsession.importers.usage import UsageRecord
+
+_BAD_PLACE: Final = "unreadable-place"
+
+
+class Codex(Importer):
+    """Imports the threads of the Codex CLI from its rollout files.
+
+    All files of a home directory are one source: a thread that stands in several files is one
+    session, and links are resolved over all of them.
+    """
+
+    name = "codex"
+
+    def __init__(self) -> None:
+        self._opened: tuple[Source, Index] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_opened": None}
+
+    def find(self, paths: Sequence[Path] = ()) -> tuple[Source, ...]:
+        """Return one source of all rollouts at some paths, or of this user's own.
+
+        A path may be a rollout, Codex's home, a directory in it, or one above.
+        """
+        places = [str(path) for path in paths] or [str(home())]
+        found = dict.fromkeys(os.path.abspath(root) for place in places for root in find(place))
+        return (Source(self.name, tuple(found)),) if found else ()
+
+    def sessions(self, source: Source) -> Iterator[NativeSession]:
+        """Yield the threads, parents before their children, oldest first."""
+        index = self._index(source)
+        for thread in index.ordered():
+            files = index.threads[thread]
+            times = [time for time in (rollout.updated() for rollout in files) if time]
+            yield NativeSession(
+                thread,
+                index.told.names.get(thread, ""),
+                string(files[0].meta.get("cwd")),
+                max(times, default=None),
+                tuple(rollout.path for rollout in files),
+            )
+
+    def convert(self, source: Source, session_id: str) -> Converted:
+        """Return one thread converted.
+
+        Raises:
+            NoSession: when the source has no such thread.
+        """
+        index = self._index(source)
+        if session_id not in index.threads:
+            raise NoSession(f'no thread has the id "{session_id}"', session_id=session_id)
+        return Conversion(index, session_id).run()
+
+    def report(self, source: Source) -> Rest:
+        """Return what a source holds beside its threads, and how many lines they have."""
+        index = self._index(source)
+        findings = [Finding(_BAD_PLACE, CODES[_BAD_PLACE], place) for place in index.unreadable]
+        read = 0
+        for thread, files in index.threads.items():
+            for rollout in (*files, *index.copies.get(thread, ())):
+                read += sum(1 for _ in rollout.lines())
+                if not os.access(rollout.path, os.R_OK):
+                    findings.append(Finding(_BAD_PLACE, CODES[_BAD_PLACE], rollout.path))
+        return Rest((), tuple(findings), dict(index.told.tables), read)
+
+    def usage(self, source: Source) -> Iterator[UsageRecord]:
+        """Yield what each model call used, as the files record it."""
+        return usage_records(self._index(source))
+
+    def close(self) -> None:
+        """Let go of what was read."""
+        self._opened = None
+
+    def _index(self, source: Source) -> Index:
+        if self._opened is None or self._opened[0] != source:
+            self._opened = (source, Index(source.paths))
+        return self._opened[1]

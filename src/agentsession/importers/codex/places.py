@@ -1,0 +1,52 @@
+"""Where Codex keeps its threads.
+
+Spec: codex 1.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from agentsession.importers.codex.rollouts import NAME, rollout_at, rollout_files
+
+_FOLDERS: Final = ("sessions", "archived_sessions")
+_LOOKED_AT: Final = 200
+
+
+def home(environ: Mapping[str, str] | None = None) -> Path:
+    """Return Codex's home: ``$CODEX_HOME`` or its default.
+
+    Args:
+        environ: the environment; this process's own by default.
+    """
+    environ = os.environ if environ is None else environ
+    chosen = environ.get("CODEX_HOME") or ""
+    above = environ.get("HOME") or os.path.expanduser("~")
+    return Path(chosen) if chosen else Path(above, ".codex")
+
+
+def find(place: str) -> tuple[str, ...]:
+    """Return the places at, in or below a path that hold rollouts; none when there are none.
+
+    A file counts when it is a rollout. Of a directory its ``.codex`` is taken, where it has
+    one, else the directory itself with all below it.
+    """
+    if os.path.isfile(place):
+        return (place,) if rollout_at(place) is not None else ()
+    if not os.path.isdir(place):
+        return ()
+    for root in (place, os.path.join(place, ".codex")):
+        below = tuple(os.path.join(root, folder) for folder in _FOLDERS)
+        if any(_holds_rollouts(path) for path in below if os.path.isdir(path)):
+            return (root,)
+    return (place,) if _holds_rollouts(place) else ()
+
+
+def _holds_rollouts(place: str) -> bool:
+    files = rollout_files([place], [])
+    if any(NAME.fullmatch(os.path.basename(path)) for path in files):
+        return True
+    return any(rollout_at(path) is not None for path in files[:_LOOKED_AT])

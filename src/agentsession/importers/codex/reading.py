@@ -1,0 +1,443 @@
+"""Reading a thread: each line's effect on the history, the calls and the session.
+
+Every entry follows from the lines before it, so that a grown thread gives the same entries
+and more. Spec: codex 4 to 8, decisions D6 and D8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from agentsession import text
+from agentsession.importers.accounts import Accounts
+from agentsession.importers.codex import lines
+from agentsession.importers.codex.calling import Calling
+from agentsession.importers.codex.calls import Element, Ending
+from agentsession.importers.codex.compacting import compacted
+from agentsession.importers.codex.lines import Line, mapping, string
+from agentsession.importers.codex.settings import Settings
+from agentsession.importers.codex.showing import DISPLAY, Showing
+from agentsession.importers.codex.state import ASKED_BY_TOOL, ASKED_BY_USER, State
+from agentsession.importers.codex.units import (
+    GHOST,
+    Unit,
+    aborted,
+    is_output,
+    is_sent,
+    rolled_back,
+    unit_of,
+)
+from agentsession.importers.codex.writer import Writer
+from agentsession.record_entries import RunEntry
+
+_INTERRUPTED: Final = Ending("interrupted")
+_TURN_ABORTED: Final = "<turn_aborted>"
+_COMPACTED_NOTICE: Final = "Compact task completed"
+_WITH_CONTEXT: Final = (0, 116)
+_SEQUENCED: Final = (0, 160)
+_NO_NUMBER: Final = -1
+
+
+class Reading:
+    """Reads the lines of one session's threads into its entries.
+
+    Args:
+        writer: the session.
+        accounts: the account of its records.
+        display: the files hold no items of a model: display items stand in for them.
+
+    Attributes:
+        unknown: how many bytes are of kinds that are not known.
+    """
+
+    def __init__(self, writer: Writer, accounts: Accounts, *, display: bool) -> None:
+        self.writer = writer
+        self.accounts = accounts
+        self.calling = Calling(writer, accounts)
+        self.settings = Settings(writer)
+        self.showing = Showing(self) if display else None
+        self.unknown = 0
+        self.names: list[str] = []
+        self._handlers: dict[str, Callable[[Line, int], None]] = {
+            lines.META: self._meta,
+            lines.ITEM: self._item,
+            lines.EVENT: self._event,
+            lines.CONTEXT: self._context,
+            lines.COMPACTED: self._compacted,
+            lines.USAGE: self._usage,
+            lines.STATE: self._state,
+        }
+        self._events: dict[str, Callable[[Line, int], None]] = {
+            "task_started": self._started,
+            "turn_started": self._started,
+            "task_complete": self._completed,
+            "turn_complete": self._completed,
+            "turn_aborted": self._aborted,
+            "token_count": self._counted,
+            "thread_rolled_back": self._rolled_back,
+            "item_completed": self._shown,
+            "agent_message": self._said,
+            "thread_name_updated": self._named,
+            "thread_settings_applied": self._applied,
+        }
+
+    @property
+    def state(self) -> State:
+        """Where the reading stands."""
+        return self.calling.state
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self.calling.state = state
+
+    def feed(self, line: Line, number: int, *, copied: bool = False) -> None:
+        """Read a line.
+
+        Args:
+            line: the line.
+            number: its record in the account.
+            copied: it was copied from another thread, and caused no request.
+        """
+        self.calling.copied = copied
+        if line.kind == lines.BROKEN:
+            self.accounts.left_out(number, "unreadable-record")
+            return
+        if not line.time and line.kind != lines.STATE:
+            self.accounts.find("time-missing", line.place)
+        if line.kind != lines.STATE:
+            self.state.states = 0
+        handler = self._handlers.get(line.kind)
+        if handler is not None:
+            handler(line, number)
+        elif line.kind == lines.WORLD:
+            self.accounts.left_out(number, "world-state")
+        elif line.kind == lines.AGENTS:
+            self.accounts.left_out(number, "display-copy")
+        else:
+            self._keep(line, number, "unknown-record")
+        if copied:
+            # Nobody waits for an answer to what was copied.
+            self.state.asked = ""
+            self.accounts.left_out(number, "fork-copy")
+
+    def end(self, *, final: bool) -> None:
+        """Say that a file ends here.
+
+        Args:
+            final: whether the thread ends with it. What is on its way there may still go on,
+                and is not written as if it had ended.
+        """
+        self.calling.copied = False
+        if final:
+            self.calling.leave()
+        else:
+            self.calling.settle(Ending("interrupted"), certain=False)
+
+    # What belongs to the whole thread.
+
+    def _meta(self, line: Line, number: int) -> None:
+        if self.calling.copied:
+            return
+        self.calling.flush()
+        state, payload = self.state, line.payload
+        state.release = string(payload.get("cli_version")) or state.release
+        state.provider = string(payload.get("model_provider")) or state.provider
+        self.accounts.entry(number, *self.settings.meta(state, line))
+
+    def _named(self, line: Line, number: int) -> None:
+        name = string(line.payload.get("thread_name")) or string(line.payload.get("name"))
+        if name and not self.calling.copied:
+            self.names.append(name)
+        self.accounts.left_out(number, "display-copy")
+
+    def _applied(self, line: Line, number: int) -> None:
+        applied = mapping(line.payload.get("thread_settings"))
+        provider = string(applied.get("model_provider_id"))
+        self.state.provider = provider or self.state.provider
+        self.accounts.left_out(number, "setting-unchanged")
+
+    def _context(self, line: Line, number: int) -> None:
+        state = self.state
+        if not self.calling.copied:
+            self.calling.marked_by(line)
+        entry_id, is_new = self.settings.context(state, line)
+        if is_new:
+            self.accounts.entry(number, entry_id)
+        elif entry_id:
+            self.accounts.folded(number, entry_id)
+        else:
+            self.accounts.left_out(number, "setting-unchanged")
+
+    def _state(self, line: Line, number: int) -> None:
+        state = self.state
+        state.states += 1
+        if state.states == 2 and not self.calling.copied and state.asked:
+            state.marking = True
+            self.calling.open(line.time, marked=True)
+        self.accounts.left_out(number, "state-marker")
+
+    # Items.
+
+    def _item(self, line: Line, number: int) -> None:
+        item, state = line.payload, self.state
+        item_type = string(item.get("type"))
+        if item_type == GHOST:
+            self.accounts.left_out(number, "undo-snapshot")
+            return
+        if not is_sent(item_type):
+            self._keep(line, number, "unknown-item")
+            return
+        metadata = line.metadata
+        unit = unit_of(
+            item, line.text, sequence_number=lines.integer(metadata.get("history_sequence"))
+        )
+        native = b""
+        if line.metadata_text:
+            native = b'{"metadata":' + line.metadata_text + b"}"
+        self.take(unit, number, line.time, native=native, metadata=metadata)
+        if metadata and version_of(state.release) < _SEQUENCED:
+            # An older thread that a newer release went on with says so nowhere else.
+            state.release = "0.160.0"
+
+    def take(
+        self,
+        unit: Unit,
+        number: int,
+        time: str,
+        *,
+        native: bytes = b"",
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        """Take an item into the history, and into the call it belongs to."""
+        metadata = metadata or {}
+        shown_by, shown = self.state.shown.pop(unit.call_id, (_NO_NUMBER, {}))
+        if not unit.is_result and unit.call_id and shown_by >= 0:
+            self.state.shown[unit.call_id] = (shown_by, shown)
+            shown_by, shown = _NO_NUMBER, {}
+        element = Element(
+            unit,
+            number,
+            is_output(unit.type, unit.role) and metadata.get("client_authored") is not True,
+            time,
+            native,
+            (shown_by,) if shown_by >= 0 else (),
+            shown,
+        )
+        if element.output:
+            sampled = lines.integer(metadata.get("sampled_through_sequence"))
+            if self.calling.copied:
+                self.state.seen = self.state.seen if sampled is None else sampled
+                self.calling.keep(element)
+            else:
+                self.calling.output(element, sampled)
+        elif unit.is_result:
+            self._result(element)
+        else:
+            self._input(element)
+
+    def _result(self, element: Element) -> None:
+        state, unit = self.state, element.unit
+        known = {u.call_id or u.native_id for u in state.waiting.values()}
+        if unit.call_id not in known and not self._replaces(unit):
+            data = text.parse(unit.text)
+            entry_id = self.writer.note({"output": data}, unit.native_id, "orphan", element.time)
+            self.accounts.entry(element.number, entry_id, code="orphan-output")
+            self.accounts.find("orphan-output")
+            return
+        if state.asked != ASKED_BY_USER:
+            state.asked = ASKED_BY_TOOL
+        self.calling.beside(element)
+
+    def _replaces(self, unit: Unit) -> bool:
+        """Take away the output that was made up for a call whose own comes late."""
+        state = self.state
+        for at in range(len(state.history) - 1, -1, -1):
+            earlier = state.history[at]
+            if earlier.call_id != unit.call_id:
+                continue
+            if earlier.made and earlier.is_result:
+                self.calling.flush()
+                del state.history[at]
+                state.same = False
+                return True
+            if not earlier.is_result and not earlier.is_call:
+                return True
+        return False
+
+    def _input(self, element: Element) -> None:
+        state, unit = self.state, element.unit
+        if unit.words.startswith(_TURN_ABORTED):
+            self.calling.settle(_INTERRUPTED, certain=False)
+        elif unit.turn:
+            if state.active or not state.bordered:
+                if state.asked == ASKED_BY_USER and state.call is None:
+                    self.calling.settle(Ending(), certain=True)
+                self.calling.flush()
+                if not state.bordered:
+                    self.abandon(element.time)
+                state.asked = ASKED_BY_USER
+            else:
+                self.calling.flush()
+        elif state.call is not None and state.call.has_output and state.call.counts is None:
+            # Between outputs whose call is counted later.
+            self.calling.beside(element)
+            return
+        else:
+            self.calling.flush()
+        self.calling.keep(element)
+
+    def abandon(self, time: str) -> None:
+        """Answer the calls that nothing will answer any more. Spec: decision D8."""
+        state = self.state
+        if not state.waiting or self.calling.copied:
+            return
+        for call in list(state.waiting.values()):
+            place = state.history.index(call) + 1
+            made = aborted(call)
+            if place == len(state.history) and state.same:
+                self.calling.keep(Element(made, _NO_NUMBER, output=False, time=time))
+            else:
+                state.history.insert(place, made)
+                state.same = False
+            self.accounts.find("aborted-output", call.call_id)
+        state.waiting.clear()
+
+    # Turns.
+
+    def _started(self, line: Line, number: int) -> None:
+        state = self.state
+        if self.calling.copied:
+            return
+        self.calling.settle(Ending(), certain=False)
+        state.bordered = state.active = True
+        state.asked, state.turn_calls = "", 0
+        state.turn = string(line.payload.get("turn_id"))
+        self.abandon(line.time)
+        if not state.turn:
+            self.accounts.left_out(number, "display-copy")
+            return
+        entry = RunEntry.start(state.turn)
+        self.accounts.entry(number, self.writer.add(entry, state.turn, "start", line.time))
+
+    def _completed(self, line: Line, number: int) -> None:
+        error = line.payload.get("error")
+        ending = Ending()
+        if isinstance(error, dict):
+            ending = Ending("error", _error(error))
+        elif isinstance(error, str):
+            ending = Ending("error", {"code": "error", "message": error})
+        self._stop(line, number, ending, "error" if ending.reason else "done")
+
+    def _aborted(self, line: Line, number: int) -> None:
+        why = string(line.payload.get("reason"))
+        reason = "interrupted" if why == "interrupted" else "aborted"
+        self._stop(line, number, Ending(why or "interrupted"), reason)
+
+    def _stop(self, line: Line, number: int, ending: Ending, reason: str) -> None:
+        state = self.state
+        if self.calling.copied:
+            return
+        self.calling.settle(ending, certain=reason not in {"interrupted", "aborted"})
+        state.asked, state.active = "", False
+        turn = string(line.payload.get("turn_id"))
+        if not turn:
+            self.accounts.left_out(number, "display-copy")
+            return
+        entry = RunEntry.end(turn, reason, pending=list(state.waiting))
+        self.accounts.entry(number, self.writer.add(entry, turn, "end", line.time))
+
+    # Branches and compactions.
+
+    def _rolled_back(self, line: Line, number: int) -> None:
+        state = self.state
+        self.calling.settle(Ending(), certain=False)
+        turns = lines.integer(line.payload.get("num_turns")) or 0
+        with_context = version_of(state.release) >= _WITH_CONTEXT
+        kept = rolled_back(state.history, turns, with_context=with_context)
+        if len(kept) < len(state.history):
+            rewound = state.same and self.writer.rewind(kept)
+            state.history = kept
+            state.same = rewound
+            state.recount()
+            self.accounts.find("rolled-back")
+        state.asked = ""
+        tip = self.writer.node.entry_id
+        self.accounts.folded(number, *([tip] if tip else []))
+
+    def _compacted(self, line: Line, number: int) -> None:
+        compacted(self, line, number)
+
+    # Counting.
+
+    def _usage(self, line: Line, number: int) -> None:
+        self.calling.recorded(line, number)
+
+    def _counted(self, line: Line, number: int) -> None:
+        self.calling.counted(line, number)
+
+    # Display.
+
+    def _event(self, line: Line, number: int) -> None:
+        handler = self._events.get(line.name)
+        if handler is not None:
+            handler(line, number)
+        elif line.name in DISPLAY:
+            self._display(line, number)
+        else:
+            self._keep(line, number, "unknown-event")
+
+    def _display(self, line: Line, number: int) -> None:
+        if self.showing is None or not self.showing.event(line, number):
+            self.accounts.left_out(number, "display-copy")
+
+    def _said(self, line: Line, number: int) -> None:
+        if line.payload.get("message") == _COMPACTED_NOTICE and not self.state.marking:
+            self.calling.flush()
+            if version_of(self.state.release) < (0, 45) and not self.calling.copied:
+                data = {"notice": _COMPACTED_NOTICE}
+                entry_id = self.writer.note(data, "", "compaction", line.time)
+                self.state.lost = True
+                self.accounts.entry(number, entry_id, code="compaction-not-stored")
+                self.accounts.find("compaction-not-stored", line.place)
+                return
+        self._display(line, number)
+
+    def _shown(self, line: Line, number: int) -> None:
+        item = mapping(line.payload.get("item"))
+        if self.showing is not None:
+            self.showing.item(line, number)
+            return
+        if self.calling.shows(item, number):
+            return
+        if string(item.get("type")) in DISPLAY:
+            self.accounts.left_out(number, "display-copy")
+        else:
+            self._keep(line, number, "unknown-item")
+
+    def _keep(self, line: Line, number: int, code: str) -> None:
+        self.unknown += line.size
+        self.accounts.find(code, line.place)
+        if self.calling.copied:
+            return
+        self.calling.flush()
+        entry_id = self.writer.note({"line": line.payload}, "", "unknown", line.time)
+        self.accounts.entry(number, entry_id, code=code)
+
+
+def version_of(release: str) -> tuple[int, ...]:
+    """Return a release's numbers; the newest for one that has none."""
+    numbers: list[int] = []
+    for part in release.split("-", maxsplit=1)[0].split("."):
+        if not part.isascii() or not part.isdigit() or len(part) > 6:
+            break
+        numbers.append(int(part))
+    return tuple(numbers) or (999,)
+
+
+def _error(error: dict[str, Any]) -> dict[str, Any]:
+    info = error.get("codex_error_info")
+    code = info if isinstance(info, str) else "error"
+    if isinstance(info, dict) and info:
+        code = next(iter(info))
+    return {"code": code, "message": string(error.get("message"))}

@@ -1,0 +1,344 @@
+"""Rollouts: the files of a source, whose threads they are and what they go on from.
+
+Spec: codex 1 and 5.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from agentsession import text
+from agentsession.errors import AgentSessionError
+from agentsession.importers.codex import lines
+from agentsession.importers.codex.databases import Told, read_home
+from agentsession.importers.codex.lines import Line, mapping, string
+from agentsession.importers.codex.tools import child_of
+from agentsession.items import Item
+from agentsession.timestamp import Timestamp
+
+_UUID: Final = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+NAME: Final = re.compile(rf"rollout-.*?-({_UUID})(?:_({_UUID}))?\.jsonl")
+_TIME: Final = re.compile(rb'"timestamp":"([^"]{10,40})"')
+_ITEM: Final = b'"response_item"'
+_CHUNK: Final = 1 << 16
+_LOOKED_AT: Final = 4
+_VERSION_7: Final = "7"
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """One file of a thread.
+
+    Attributes:
+        path, name: the file and what its records are named after.
+        thread: the thread's id.
+        segment: the id of a later segment of the thread; empty for its first file.
+        created: when the file was begun; empty when nothing says so.
+        size: its bytes.
+        archived: whether it stands among the archived ones.
+        meta: what its first line says of the thread, without the instructions.
+        copied_from: the thread whose lines it began with a copy of; empty for none.
+    """
+
+    path: str
+    name: str
+    thread: str
+    segment: str = ""
+    created: str = ""
+    size: int = 0
+    archived: bool = False
+    meta: dict[str, Any] = field(default_factory=dict)
+    copied_from: str = ""
+
+    @property
+    def base(self) -> tuple[str, int | None]:
+        """What the file goes on from: a thread or segment, and the first line not of it."""
+        base = mapping(self.meta.get("history_base"))
+        return string(base.get("thread_id")), lines.integer(base.get("end_ordinal_exclusive"))
+
+    @property
+    def parent(self) -> str:
+        """The thread this one was forked from, or started by; empty for none."""
+        return self.forked_from or self.started_by or self.copied_from
+
+    @property
+    def forked_from(self) -> str:
+        """The thread that this one was forked from; empty for none, and for a child."""
+        return "" if self.started_by else string(self.meta.get("forked_from_id"))
+
+    @property
+    def started_by(self) -> str:
+        """The thread that started this one as a child; empty for none."""
+        found = string(self.meta.get("parent_thread_id"))
+        subagent = mapping(mapping(self.meta.get("source")).get("subagent"))
+        found = found or string(mapping(subagent.get("thread_spawn")).get("parent_thread_id"))
+        root = string(self.meta.get("session_id"))
+        if not found and root != self.thread and "subagent" in mapping(self.meta.get("source")):
+            found = root
+        return found
+
+    def lines(self) -> Iterator[Line]:
+        """Yield the file's records; none when it cannot be read."""
+        try:
+            yield from lines.read_lines(self.path, self.name)
+        except OSError:
+            return
+
+    def holds_items(self) -> bool:
+        """Return whether any line can hold an item of a model."""
+        if "cli_version" not in self.meta:
+            return True
+        try:
+            with open(self.path, "rb") as file:
+                rest = b""
+                while chunk := file.read(_CHUNK):
+                    if _ITEM in rest + chunk:
+                        return True
+                    rest = chunk[-len(_ITEM) :]
+        except OSError:
+            return False
+        return False
+
+    def updated(self) -> Timestamp | None:
+        """Return the time of its last record that has one."""
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(max(self.size - _CHUNK, 0))
+                found = _TIME.findall(file.read())
+        except OSError:
+            found = []
+        for time in reversed(found):
+            known = lines.time_of(time.decode("ascii", "replace"))
+            if known:
+                return lines.moment(known)
+        return lines.moment(self.created)
+
+
+def rollout_at(path: str) -> Rollout | None:
+    """Return the rollout that a file is, ``None`` when it is none."""
+    base = os.path.basename(path)
+    named = NAME.fullmatch(base)
+    meta, second = _beginning(path)
+    if meta is None and named is None:
+        return None
+    payload = {} if meta is None else meta.payload
+    thread = string(payload.get("id")) or (named[1] if named else "") or base
+    created = lines.time_of(payload.get("timestamp")) or ("" if meta is None else meta.time)
+    copied = second.payload if second is not None and second.kind == lines.META else {}
+    other = string(copied.get("id"))
+    kept = {k: v for k, v in payload.items() if k not in {"base_instructions", "instructions"}}
+    try:
+        size = os.stat(path).st_size
+    except OSError:
+        size = 0
+    return Rollout(
+        path,
+        base,
+        thread,
+        (named[2] or "") if named else "",
+        created or _time_in(named[2] or named[1] if named else thread),
+        size,
+        "archived_sessions" in Path(path).parts,
+        kept,
+        other if other != thread else "",
+    )
+
+
+def _beginning(path: str) -> tuple[Line | None, Line | None]:
+    """The line that says whose file it is, and the one behind it."""
+    meta: Line | None = None
+    try:
+        for at, line in enumerate(lines.read_lines(path, "")):
+            if meta is not None:
+                return meta, line
+            if line.kind == lines.META and string(line.payload.get("id")):
+                meta = line
+            elif at >= _LOOKED_AT:
+                break
+    except (OSError, ValueError):
+        return None, None
+    return meta, None
+
+
+def id_time(name: str) -> int | None:
+    """Return the milliseconds in an id of version 7, ``None`` for another id."""
+    digits = name.replace("-", "")
+    if len(digits) != 32 or digits[12] != _VERSION_7:
+        return None
+    try:
+        return int(digits[:12], 16)
+    except ValueError:
+        return None
+
+
+def _time_in(name: str) -> str:
+    found = id_time(name)
+    if found is None:
+        return ""
+    try:
+        return lines.time_of(Timestamp.from_nanoseconds(found * 1_000_000).text)
+    except (ValueError, OverflowError):
+        return ""
+
+
+class Index:
+    """The threads of a source.
+
+    Args:
+        paths: the files and directories of the source.
+
+    Attributes:
+        threads: the files of each thread, oldest first.
+        copies: files that stand elsewhere too, and hold no more.
+        told: what the databases say.
+        unreadable: directories and files that cannot be read.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self.threads: dict[str, list[Rollout]] = {}
+        self.copies: dict[str, list[Rollout]] = {}
+        self.unreadable: list[str] = []
+        self.told = Told()
+        self._calls: dict[str, dict[str, str]] = {}
+        best: dict[tuple[str, str], Rollout] = {}
+        for path in rollout_files(paths, self.unreadable):
+            rollout = rollout_at(path)
+            if rollout is None:
+                continue
+            key = (rollout.thread, rollout.segment)
+            other = best.get(key)
+            if other is None or rollout.size > other.size:
+                best[key] = rollout
+            lesser = other if best[key] is rollout else rollout
+            if lesser is not None:
+                self.copies.setdefault(rollout.thread, []).append(lesser)
+        for home in homes(paths):
+            self.told = self.told.with_more(read_home(home))
+        for rollout in best.values():
+            self.threads.setdefault(rollout.thread, []).append(rollout)
+        for files in self.threads.values():
+            files.sort(key=lambda rollout: (rollout.created, rollout.segment, rollout.name))
+        self._by_id = {r.segment or r.thread: r for f in self.threads.values() for r in f}
+
+    def ordered(self) -> list[str]:
+        """Return the ids of all threads, parents before their children, oldest first."""
+        oldest = sorted(self.threads, key=lambda thread: (self.threads[thread][0].created, thread))
+        found: dict[str, None] = {}
+
+        def place(thread: str, above: frozenset[str]) -> None:
+            if thread in found or thread in above or thread not in self.threads:
+                return
+            parent = self.threads[thread][0].parent
+            if len(above) < _DEEPEST:
+                place(parent, above | {thread})
+            found[thread] = None
+
+        for thread in oldest:
+            place(thread, frozenset())
+        return list(found)
+
+    def file(self, name: str) -> Rollout | None:
+        """Return the first file of a thread, or a segment; ``None`` when it is not here."""
+        found = self._by_id.get(name)
+        if found is None and name in self.threads:
+            found = self.threads[name][0]
+        return found
+
+    def spawning_call(self, parent: str, child: str) -> str:
+        """Return the call of a parent that started a child; empty when none is known."""
+        if parent not in self._calls:
+            self._calls[parent] = dict(self._spawned(parent))
+        found = self._calls[parent]
+        if child in found:
+            return found[child]
+        files = self.threads.get(child, [])
+        source = mapping(files[0].meta.get("source")) if files else {}
+        spawn = mapping(mapping(source.get("subagent")).get("thread_spawn"))
+        path = string(spawn.get("agent_path")) or (
+            string(files[0].meta.get("agent_path")) if files else ""
+        )
+        return found.get(path, "") if path else ""
+
+    def _spawned(self, parent: str) -> Iterator[tuple[str, str]]:
+        """For each child a thread's files name, by id or path, the call that started it."""
+        for rollout in self.threads.get(parent, ()):
+            for line in rollout.lines():
+                if line.kind == lines.ITEM and line.name.endswith("_output"):
+                    call = string(line.payload.get("call_id"))
+                    child = child_of(Item.from_text(line.text)) or _task_of(line)
+                    if child and call:
+                        yield child, call
+                elif line.name == "item_completed":
+                    item = mapping(line.payload.get("item"))
+                    if string(item.get("tool")) == "spawn_agent":
+                        for child in lines.sequence(item.get("receiver_thread_ids")):
+                            if string(child):
+                                yield child, string(item.get("id"))
+
+
+_DEEPEST: Final = 200
+
+
+def _task_of(line: Line) -> str:
+    output = line.payload.get("output")
+    if not isinstance(output, str) or "task_name" not in output:
+        return ""
+    try:
+        return string(mapping(text.parse(output)).get("task_name"))
+    except AgentSessionError:
+        return ""
+
+
+def rollout_files(paths: Iterable[str], unreadable: list[str]) -> list[str]:
+    """Return the files below some paths that may be rollouts, by path."""
+    found: dict[str, None] = {}
+    for path in paths:
+        if os.path.isfile(path):
+            found[path] = None
+            continue
+        for folder, folders, files in os.walk(path, onerror=_noted(unreadable)):
+            folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+            for name in sorted(files):
+                if name.endswith(".jsonl") and name not in _OTHER_FILES:
+                    found[os.path.join(folder, name)] = None
+    return list(found)
+
+
+_SKIPPED: Final = frozenset({"node_modules", ".git", "skills", "shell_snapshots", "tmp", "log"})
+_OTHER_FILES: Final = frozenset({"history.jsonl", "session_index.jsonl", "requests.jsonl"})
+
+
+def _noted(unreadable: list[str]) -> Any:
+    def note(error: OSError) -> None:
+        unreadable.append(str(error.filename or ""))
+
+    return note
+
+
+def homes(paths: Iterable[str]) -> list[str]:
+    """Return the directories that hold Codex's databases and lists for some paths."""
+    found: dict[str, None] = {}
+    for path in paths:
+        for place in (Path(path), *Path(path).parents[:6]):
+            if place.is_dir() and (
+                (place / "sessions").is_dir() or (place / "archived_sessions").is_dir()
+            ):
+                found[str(place)] = None
+                break
+        else:
+            for below in _nested_homes(path):
+                found[below] = None
+    return list(found)
+
+
+def _nested_homes(path: str) -> Iterator[str]:
+    for folder, folders, _files in os.walk(path):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+        if "sessions" in folders or "archived_sessions" in folders:
+            yield folder
+            folders[:] = [n for n in folders if n not in {"sessions", "archived_sessions"}]

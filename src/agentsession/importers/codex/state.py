@@ -1,0 +1,88 @@
+"""State: where the reading of a thread stands, so that it can go on from there twice.
+
+Spec: codex 5, 7 and 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agentsession.importers.codex.calls import Call
+from agentsession.importers.codex.units import Unit
+from agentsession.importers.codex.usage import Counter
+
+ASKED_BY_USER = "user"
+ASKED_BY_TOOL = "tool"
+
+
+@dataclass(slots=True)
+class State:
+    """What reading a thread line by line has to remember.
+
+    Attributes:
+        history: the items Codex would send now.
+        same: whether they are the context at the writer's tip.
+        waiting: the calls in it that have no output, by their id.
+        call: the model call that is being read; ``None`` between calls.
+        calls: how many calls there were.
+        turn: the turn's id; empty where a release has none.
+        turn_calls: how many calls the turn had.
+        active: whether a turn is running.
+        bordered: whether the thread marks where turns begin.
+        asked: who asks for a call that is not seen yet; empty for nobody.
+        marking: whether the thread marks where calls begin.
+        states: how many marker lines stand in a row (first generation).
+        done: the last item that the request of a whole response held (third generation).
+        seen: the same of the last item of a model.
+        owed: the id of a response whose usage may follow.
+        lost: whether the history is known to differ from what was sent.
+        release: who wrote what is read.
+        provider, model, cwd: what is in force.
+        counter: the thread's counters.
+        shown: what display events tell of calls, until their output comes.
+    """
+
+    history: list[Unit] = field(default_factory=list)
+    same: bool = True
+    waiting: dict[str, Unit] = field(default_factory=dict)
+    call: Call | None = None
+    calls: int = 0
+    turn: str = ""
+    turn_calls: int = 0
+    active: bool = False
+    bordered: bool = False
+    asked: str = ""
+    marking: bool = False
+    states: int = 0
+    done: int = -1
+    seen: int = -1
+    owed: str = ""
+    lost: bool = False
+    release: str = ""
+    provider: str = ""
+    model: str = ""
+    cwd: str = ""
+    counter: Counter = field(default_factory=Counter)
+    shown: dict[str, tuple[int, Mapping[str, Any]]] = field(default_factory=dict)
+
+    def copy(self) -> State:
+        """Return a state that goes on from here by itself; no call may be on its way."""
+        assert self.call is None
+        return replace(
+            self,
+            history=list(self.history),
+            waiting=dict(self.waiting),
+            counter=self.counter.copy(),
+            shown=dict(self.shown),
+        )
+
+    def recount(self) -> None:
+        """Find the calls without an output again."""
+        answered = {unit.call_id for unit in self.history if unit.is_result}
+        self.waiting = {
+            unit.call_id: unit
+            for unit in self.history
+            if unit.is_call and unit.call_id not in answered
+        }

@@ -1,0 +1,106 @@
+"""Answers: what an assistant's message says of its model call, as a response entry.
+
+Spec: pi 4, 7, format 4.2.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from agentsession.entries import ItemEntry, ResponseEntry
+from agentsession.importers.drafting import Node, TreeDraft
+from agentsession.importers.pi.lowering import call_id, kept
+from agentsession.importers.pi.records import RESULT, count, mapping, string
+from agentsession.importers.pi.releases import Release
+from agentsession.importers.pi.settings import NAMESPACE
+from agentsession.importers.pi.times import of, of_millis
+from agentsession.importers.pi.transcript import Native
+from agentsession.importers.pi.usage import usage_of
+from agentsession.record_entries import DispatchEntry
+from agentsession.timestamp import Timestamp
+
+_TOLD: Final = frozenset({"role", "content", "provider", "model", "responseId"})
+_STATUS: Final = re.compile(r"\s*([1-5][0-9]{2})\b")
+_MILLI: Final = 1_000_000
+
+
+def made_request(entry: Native) -> bool:
+    """Return whether a model was called: not for the mark an abort within a tool leaves.
+
+    Spec: pi 7.
+    """
+    message = entry.record.message
+    if string(message.get("stopReason")) != "aborted" or message.get("content"):
+        return True
+    if usage_of(message.get("usage")) is not None or message.get("responseId"):
+        return True
+    return entry.parent is None or entry.parent.record.role != RESULT
+
+
+def response_of(entry: Native, name: str, release: Release) -> ResponseEntry:
+    """Return the response entry of a message that answers a request."""
+    message = entry.record.message
+    status, incomplete, error = _ended(message)
+    native = {n: v for n, v in message.items() if n not in _TOLD}
+    native["message"] = entry.name
+    native["release"] = ".".join(str(number) for number in release)
+    unknown: dict[str, Any] = {}
+    if string(message.get("provider")):
+        unknown["provider"] = message["provider"]
+    beside = kept(native)
+    if beside:
+        unknown[NAMESPACE] = beside
+    return ResponseEntry(
+        name,
+        model=string(message.get("model")),
+        status=status,
+        usage=usage_of(message.get("usage")),
+        incomplete=incomplete,
+        error=error,
+        latency_ms=count(message.get("durationMs")),
+        unknown=unknown,
+    )
+
+
+def _ended(
+    message: dict[str, Any],
+) -> tuple[str, dict[str, Any] | None, dict[str, Any] | None]:
+    """Return a message's status, what it lacks, and its error. Spec: format 5.7."""
+    reason = string(message.get("stopReason"))
+    words = string(message.get("errorMessage"))
+    if reason == "aborted":
+        return "incomplete", {"reason": "aborted"}, None
+    if reason == "error":
+        code = _STATUS.match(words)
+        return "failed", None, {"code": code[1] if code else "error", "message": words or "error"}
+    if reason == "length":
+        return "incomplete", {"reason": "max_output_tokens"}, None
+    return "completed", None, None
+
+
+def dispatch_of(
+    entry: Native, node: Node, draft: TreeDraft, ts: str
+) -> tuple[DispatchEntry, str] | None:
+    """Return the dispatch of the call a result answers, and when: its end less its duration.
+
+    ``None`` where no duration was recorded, or the call is not above.
+    """
+    message = entry.record.message
+    duration = count(message.get("durationMs"))
+    call = call_id(string(message.get("toolCallId")))
+    ended = of_millis(message.get("timestamp")) or of(ts)
+    if "durationMs" not in message or not call or ended is None:
+        return None
+    at: Node | None = node
+    while at is not None and at.entry_id:
+        above = draft.session[at.entry_id]
+        if isinstance(above, ItemEntry):
+            item = mapping(above.item.to_dict())
+            if item.get("type") == "function_call" and item.get("call_id") == call:
+                began = max(ended.nanoseconds - duration * _MILLI, 0)
+                return DispatchEntry(call, at.entry_id), Timestamp.from_nanoseconds(began).text
+            if item.get("type") == "message" and item.get("role") == "user":
+                return None
+        at = at.parent
+    return None

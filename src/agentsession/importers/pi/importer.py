@@ -1,0 +1,80 @@
+"""pi as an importer.
+
+Spec: pi 1, decisions D7 and D11.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentsession.findings import Finding
+from agentsession.importers.base import Converted, Importer, NativeSession, Rest, Source
+from agentsession.importers.pi.codes import CODES
+from agentsession.importers.pi.places import files_below, own_places
+from agentsession.importers.pi.source import Sessions
+from agentsession.importers.pi.usage import usage_records
+from agentsession.importers.usage import UsageRecord
+
+
+class Pi(Importer):
+    """Imports the sessions of pi: one file each, below a directory for each project.
+
+    All files found together are one source: forks are linked over all of them, and copies
+    of one session are converted once.
+    """
+
+    name = "pi"
+
+    def __init__(self) -> None:
+        self._opened: tuple[Source, Sessions] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_opened": None}
+
+    def find(self, paths: Sequence[Path] = ()) -> tuple[Source, ...]:
+        """Return one source of all the sessions at some paths, or of this user's own.
+
+        A path may be a session's file or any directory above some.
+        """
+        places = [os.path.abspath(place) for place in (list(paths) or own_places())]
+        found = [place for place in dict.fromkeys(places) if any(files_below(place))]
+        return (Source(self.name, tuple(found)),) if found else ()
+
+    def sessions(self, source: Source) -> Iterator[NativeSession]:
+        """Yield the sessions, oldest first."""
+        yield from self._sessions(source)
+
+    def convert(self, source: Source, session_id: str) -> Converted:
+        """Return one session converted, from the copy with the most records.
+
+        Raises:
+            NoSession: when the source has no such session.
+            OSError: when its file cannot be read any more.
+        """
+        return self._sessions(source).convert(session_id)
+
+    def report(self, source: Source) -> Rest:
+        """Return which files cannot be read, and how many records the others have."""
+        files = self._sessions(source).files
+        findings = [
+            Finding("unreadable-file", CODES["unreadable-file"], file.path)
+            for file in files
+            if not file.readable
+        ]
+        return Rest(findings=tuple(findings), read=sum(file.records for file in files))
+
+    def usage_records(self, source: Source) -> Iterator[UsageRecord]:
+        """Yield what each model call of a source used, from its files line by line."""
+        yield from usage_records(source)
+
+    def close(self) -> None:
+        """Let go of what is known of a source."""
+        self._opened = None
+
+    def _sessions(self, source: Source) -> Sessions:
+        if self._opened is None or self._opened[0] != source:
+            self._opened = (source, Sessions(*source.paths))
+        return self._opened[1]

@@ -1,0 +1,33 @@
+"""The profile of a converted response: how the release that asked spelled its request."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from agentsession import text
+from agentsession.entries import ResponseEntry
+from agentsession.errors import NotJSON
+from agentsession.importers.pi.records import mapping, string
+from agentsession.importers.pi.settings import NAMESPACE
+from agentsession.wire.profiles_pi import NEWEST, PiProfile, pi_profile
+
+_RELEASE: Final = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})")
+
+
+def profile_of_response(response: ResponseEntry) -> PiProfile:
+    """Return how the request was spelled that a converted response answered."""
+    native = _native(response)
+    found = _RELEASE.match(string(native.get("release")))
+    release = (int(found[1]), int(found[2])) if found else NEWEST
+    return pi_profile(release, string(native.get("api")))
+
+
+def _native(response: ResponseEntry) -> dict[str, object]:
+    member = response.text_of(NAMESPACE)
+    if member is None:
+        return {}
+    try:
+        return mapping(text.parse(member))
+    except NotJSON:
+        return {}

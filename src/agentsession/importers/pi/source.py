@@ -1,0 +1,168 @@
+"""A source of pi: its files, the sessions in them, and where each comes from.
+
+Spec: pi 1, 5, decision D7.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentsession import text
+from agentsession.errors import NoSession, NotJSON
+from agentsession.importers.base import Converted, NativeSession
+from agentsession.importers.pi.convert import Forked, convert
+from agentsession.importers.pi.places import files_below, id_in_name, is_header
+from agentsession.importers.pi.records import SESSION_INFO, mapping, string
+from agentsession.importers.pi.times import of
+from agentsession.importers.pi.transcript import Transcript, load
+from agentsession.timestamp import Timestamp
+
+_INFO = SESSION_INFO.encode()
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file, looked at.
+
+    Attributes:
+        path: where it is.
+        header: its header; empty without one.
+        records: how many records it has.
+        title: the name the session was given last.
+        updated: when its last record was written.
+        readable: whether it can be read.
+    """
+
+    path: str
+    header: dict[str, Any] = field(default_factory=dict)
+    records: int = 0
+    title: str = ""
+    updated: Timestamp | None = None
+    readable: bool = True
+
+    @property
+    def session_id(self) -> str:
+        """The session it holds."""
+        return string(self.header.get("id")) or id_in_name(self.path)
+
+
+class Sessions:
+    """The sessions of a source.
+
+    Args:
+        places: the files and directories that hold them.
+    """
+
+    def __init__(self, *places: str) -> None:
+        paths = dict.fromkeys(path for place in places for path in files_below(place))
+        self.files = [look(path) for path in paths]
+        self._by_id: dict[str, list[File]] = {}
+        self._by_name: dict[str, File] = {}
+        for file in self.files:
+            if file.readable:
+                self._by_id.setdefault(file.session_id, []).append(file)
+                self._by_name.setdefault(os.path.basename(file.path), file)
+        for copies in self._by_id.values():
+            copies.sort(key=lambda file: (-file.records, file.path))
+
+    def __iter__(self) -> Iterator[NativeSession]:
+        for session_id, copies in sorted(self._by_id.items(), key=_age):
+            best = copies[0]
+            yield NativeSession(
+                session_id,
+                best.title,
+                string(best.header.get("cwd")),
+                best.updated,
+                tuple(file.path for file in copies),
+            )
+
+    def convert(self, session_id: str) -> Converted:
+        """Return a session converted, from the copy with the most records.
+
+        Raises:
+            NoSession: when there is none of that id.
+            OSError: when its file cannot be read any more.
+        """
+        copies = self._by_id.get(session_id)
+        if not copies:
+            raise NoSession(f'no session in the source has the id "{session_id}"')
+        transcript = load(copies[0].path)
+        others = [(file.path, file.records) for file in copies[1:]]
+        return convert(transcript, self._forked(transcript), others)
+
+    def _forked(self, transcript: Transcript) -> Forked:
+        """Find out where a session comes from, and which of its entries are copies.
+
+        Spec: pi 5.
+        """
+        if not transcript.origin:
+            return Forked()
+        named = re.split(r"[/\\]", transcript.origin)[-1]
+        origin = self._by_name.get(named)
+        if origin is not None and origin.session_id != transcript.session_id:
+            known = _known(origin.path)
+            copies = {
+                entry.place
+                for entry in transcript.entries
+                if (entry.name, entry.record.timestamp) in known
+            }
+            return Forked(origin.session_id, known=True, copies=copies)
+        created = of(transcript.created)
+        older = {
+            entry.place
+            for entry in transcript.entries
+            if created is not None and _before(entry.record.timestamp, created)
+        }
+        return Forked(id_in_name(named), copies=older)
+
+
+def _known(path: str) -> set[tuple[str, str]]:
+    try:
+        return {(e.name, e.record.timestamp) for e in load(path).entries}
+    except OSError:
+        return set()
+
+
+def _before(spelled: str, created: Timestamp) -> bool:
+    time = of(spelled)
+    return time is not None and time < created
+
+
+def _age(found: tuple[str, Sequence[File]]) -> tuple[str, str]:
+    session_id, copies = found
+    return string(copies[0].header.get("timestamp")), session_id
+
+
+def look(path: str) -> File:
+    """Return what there is to say of a file without reading all of it as JSON."""
+    header: dict[str, Any] = {}
+    records, title, last = 0, "", b""
+    try:
+        with open(path, "rb") as file:
+            for line in file:
+                if not line.strip():
+                    continue
+                records += 1
+                last = line
+                if not header and b'"session"' in line:
+                    value = _value(line)
+                    header = value if is_header(value) else {}
+                elif _INFO in line:
+                    value = _value(line)
+                    if value.get("type") == SESSION_INFO:
+                        title = string(value.get("name"))
+    except OSError:
+        return File(path, readable=False)
+    updated = of(string(_value(last).get("timestamp"))) if last else None
+    return File(path, header, records, title, updated or of(string(header.get("timestamp"))))
+
+
+def _value(line: bytes) -> dict[str, Any]:
+    try:
+        return mapping(text.parse(line.removeprefix(b"\xef\xbb\xbf")))
+    except NotJSON:
+        return {}

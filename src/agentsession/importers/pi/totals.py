@@ -1,0 +1,86 @@
+"""Totals of a conversion: what pi recorded, and what the session says, side by side.
+
+Spec: decision D12.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentsession.importers.base import Disposition
+from agentsession.importers.pi.records import count, mapping
+from agentsession.importers.pi.usage import cost_of, usage_of
+from agentsession.session import Session
+
+_COUNTS = ("input", "output", "cacheRead", "cacheWrite")
+
+
+@dataclass(slots=True)
+class _Sum:
+    calls: int = 0
+    tokens: Counter[str] = field(default_factory=Counter)
+    costs: list[float] = field(default_factory=list)
+
+    def add(self, used: object) -> None:
+        self.calls += 1
+        given = mapping(used)
+        for name in _COUNTS:
+            self.tokens[name] += count(given.get(name))
+        cost = cost_of(used)
+        if cost:
+            self.costs.append(cost)
+
+    def to_dict(self) -> dict[str, Any]:
+        try:
+            cost = math.fsum(self.costs)
+        except OverflowError:
+            cost = 0.0
+        tokens = {name: self.tokens[name] for name in _COUNTS}
+        return {"calls": self.calls, **tokens, "cost": round(cost, 10)}
+
+
+@dataclass(slots=True)
+class Totals:
+    """Counts of one session's model calls."""
+
+    _own: _Sum = field(default_factory=_Sum)
+    _copied: _Sum = field(default_factory=_Sum)
+
+    def message(self, message: Mapping[str, Any], *, copied: bool) -> None:
+        """Add an assistant's message; a copy caused no request."""
+        used = message.get("usage")
+        if usage_of(used) is not None or cost_of(used):
+            (self._copied if copied else self._own).add(used)
+
+    def add(self, used: object, counted: object) -> None:
+        """Add the call that made a summary, where it was counted."""
+        if counted is not None:
+            self._own.add(used)
+
+    def to_dict(self, session: Session, records: Iterable[Disposition]) -> dict[str, Any]:
+        """Return the totals as plain values."""
+        told = list(records)
+        return {
+            "records": len(told),
+            "kinds": dict(Counter(record.kind for record in told)),
+            "dispositions": dict(Counter(str(record.disposition) for record in told)),
+            "entries": dict(Counter(entry.type for entry in session.entries)),
+            "native": self._own.to_dict(),
+            "copied": self._copied.to_dict(),
+            "converted": _converted(session),
+        }
+
+
+def _converted(session: Session) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for entry in session.entries:
+        used = getattr(entry, "usage", None)
+        if isinstance(used, Mapping):
+            total["calls"] += 1
+            total["input_tokens"] += count(used.get("input_tokens"))
+            total["output_tokens"] += count(used.get("output_tokens"))
+    return dict(total)

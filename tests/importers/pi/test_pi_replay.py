@@ -1,0 +1,84 @@
+"""Every recorded request of pi against what its converted session says was sent."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentsession.importers import replay
+from agentsession.importers.pi import Pi
+
+RECORDINGS = Path(__file__).parents[2] / "data" / "pi"
+SHARED = Path(
+    os.environ.get("AGENTSESSION_SHARED", Path(__file__).parents[4] / "shared"), "fixtures", "pi"
+)
+
+# The answer that was coming when pi was killed left nothing in the file.
+IMPOSSIBLE = {("0.73.1-killed", 2): "answer-not-stored"}
+
+# What the model server counted and no record has: input and output tokens.
+NOT_STORED = {
+    # Summary calls, before 0.84.
+    "0.13.2-old": (1200, 40),
+    "0.30.2-compaction": (10400, 103),
+    "0.49.3-tree": (1200, 40),
+    "0.73.1-compaction": (10400, 103),
+    "1.6.0-migrated": (2400, 80),
+    # The answer whose stream broke before its counts.
+    "0.30.2-errors": (1200, 40),
+    "1.6.0-errors": (1200, 40),
+    # The counts of an answer's first event, 150 input tokens each, were kept.
+    "0.37.8-tools-anthropic": (26300, 0),
+}
+
+
+def recordings() -> list[Any]:
+    place = SHARED if SHARED.is_dir() else RECORDINGS
+    return [pytest.param(path, id=path.name) for path in replay.recordings(place)]
+
+
+@pytest.mark.parametrize("recording", recordings())
+def test_every_possible_request_is_rebuilt(recording: Path) -> None:
+    verdict = replay.replay(recording, replay.AGENTS["pi"])
+    assert verdict["requests"]
+    failed = {
+        (recording.name, request["n"]): request["reason"]
+        for request in verdict["requests"]
+        if request["verdict"] != "rebuilt"
+    }
+    assert failed == {key: why for key, why in IMPOSSIBLE.items() if key[0] == recording.name}
+    assert [r for r in verdict["responses"] if not r["backed"]] == []
+
+
+@pytest.mark.parametrize("recording", recordings())
+def test_usage_is_what_the_server_counted(recording: Path) -> None:
+    """Once for each call; in the session and straight from the files."""
+    counted: Counter[str] = Counter()
+    for line in (recording / "requests.jsonl").read_text("utf-8").splitlines():
+        answer = json.loads(line)["answer"]
+        if not answer.get("status") and not answer.get("hang"):
+            used = answer.get("usage") or {}
+            counted["input"] += used.get("prompt", 1200)
+            counted["output"] += used.get("completion", 40)
+    lost = NOT_STORED.get(recording.name, (0, 0))
+    expected = (counted["input"] - lost[0], counted["output"] - lost[1])
+
+    importer = Pi()
+    (source,) = importer.find([recording])
+    converted: Counter[str] = Counter()
+    for native in importer.sessions(source):
+        for entry in importer.convert(source, native.id).session.entries:
+            used = getattr(entry, "usage", None) or {}
+            converted.update(
+                {name: used.get(name, 0) for name in ("input_tokens", "output_tokens")}
+            )
+    assert (converted["input_tokens"], converted["output_tokens"]) == expected
+
+    once = {record.key: record.usage for record in importer.usage_records(source)}
+    read = [sum(u[name] for u in once.values()) for name in ("input_tokens", "output_tokens")]
+    assert tuple(read) == expected
