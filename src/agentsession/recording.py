@@ -313,7 +313,7 @@ def continue_session(store: Continuing, session_id: str, summary: object = None)
     """
     with _step("opening the old session"):
         old = store.open(session_id)
-        version = versions.check_writable(old.header.format)
+        version = versions.continued(old.header.format)
         settings = build_context(old.path()).settings
         entries: list[Entry] = [_config(setting_texts(settings))]
         if summary is not None:

@@ -229,6 +229,26 @@ def test_what_remains_is_found_with_its_place() -> None:
     assert export.find_secrets(export.redact(document, export.detect_secrets())) == ()
 
 
+def test_a_check_finds_what_remains_in_what_was_written(tmp_path: Path) -> None:
+    build = SessionBuilder()
+    build.user("use ghp_" + "a1B2" * 9)
+    for redactors, whole in (([], False), ([export.detect_secrets()], True)):
+        work = export.Work(
+            targets=targets(tmp_path),
+            options=export.Options(redactors=redactors),
+            check=export.detect_secrets(),
+        )
+        report = export.export_session(build.session, work)
+        assert export.is_whole(report) == whole
+    report = export.export_session(
+        build.session, export.Work(targets=targets(tmp_path), check=export.detect_secrets())
+    )
+    assert [finding.where for finding in report.findings] == [  # type: ignore[attr-defined]
+        "session-1 e0000001 $.steps[0].message",
+        "session-1 e0000001 $.steps[0].extra.openresponses.item.content[0].text",
+    ]
+
+
 def test_ids_that_could_share_a_name_are_known_beforehand() -> None:
     assert risky_ids(["a", "b", "c-d"]) == frozenset()
     assert risky_ids(["a/b", "a-b"]) == {"a-b"}

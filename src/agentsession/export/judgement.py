@@ -27,6 +27,8 @@ _HARMLESS: Final = re.compile(
     r"|cache|sort|partition|row|idempotency|pad|eos|bos|mask|sep|cls|unk|max|min|num|total)"
     r"[_.\-]?(?:page[_.\-]?)?(?:key|token)$|(?:key|token)s$"
 )
+_DIGIT: Final = re.compile("[0-9]")
+_LETTER: Final = re.compile("[A-Za-z]")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORDS: Final = re.compile(r"[A-Za-z]+(?:[._\-/][A-Za-z]+)*")
 _CODE: Final = re.compile(r"[A-Za-z_$]+\d?(?:(?:\.|::|->)[A-Za-z_$]+\d?)+|/[\w./-]*|\./.*")
@@ -59,18 +61,15 @@ def _changes(value: str) -> int:
 def is_password(match: re.Match[str]) -> bool:
     """Return whether what follows ``password =``, or stands in a URL, is a password."""
     value = match["secret"]
-    if _PLACEHOLDER.search(value) or len(set(value)) < 4:
+    assigned = "quote" in match.re.groupindex
+    # The cheapest question first: a hit is often no more than a word.
+    if assigned and not match["quote"] and not (_DIGIT.search(value) and _LETTER.search(value)):
         return False
-    groups = match.re.groupindex
-    if "quote" not in groups:
+    if len(set(value)) < 4 or _PLACEHOLDER.search(value):
+        return False
+    if not assigned:
         return value.lower() not in {"password", "pass", "pwd", "secret", "user", "token"}
-    if _CODE.fullmatch(value):
-        return False
-    if _WORDS.fullmatch(value):
-        return False
-    if match["quote"]:
-        return not value.isdigit()
-    return any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
+    return not (_CODE.fullmatch(value) or _WORDS.fullmatch(value) or value.isdigit())
 
 
 def is_credential_value(match: re.Match[str]) -> bool:
@@ -79,10 +78,10 @@ def is_credential_value(match: re.Match[str]) -> bool:
     if not name.endswith("secret") and not _is_credential_name(name):
         return False
     value = match["secret"]
-    if _CODE.fullmatch(value) or _PLACEHOLDER.search(value):
-        return False
     least = 8 if name.endswith("secret") else 16
-    return len(value) >= least and _is_mixed(value)
+    if len(value) < least or not _is_mixed(value):
+        return False
+    return not (_CODE.fullmatch(value) or _PLACEHOLDER.search(value))
 
 
 def _is_credential_name(name: str) -> bool:
@@ -92,9 +91,9 @@ def _is_credential_name(name: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    digits = sum(char.isdigit() for char in value)
-    letters = sum(char.isalpha() for char in value)
-    return digits >= 1 and letters >= 1 and len(set(value)) >= 6 and _changes(value) >= 3
+    if not (_DIGIT.search(value) and _LETTER.search(value)):
+        return False
+    return len(set(value)) >= 6 and _changes(value) >= 3
 
 
 def is_userinfo(match: re.Match[str]) -> bool:

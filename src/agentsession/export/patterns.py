@@ -137,7 +137,7 @@ _WORD: Final = r"[A-Za-z0-9_-]"
 _QUOTE: Final = r"\\*[\"'`]"
 _ASSIGN: Final = rf"(?:{_QUOTE})?\s{{0,3}}(?:=>|:=|==|[=:])\s{{0,3}}"
 _VALUE: Final = (
-    rf"(?P<quote>{_QUOTE})?(?P<secret>[^\s\"'`\\,;<>(){{}}\[\]|&]{{8,512}})(?(quote)(?=\\*[\"'`]))"
+    rf"(?P<quote>{_QUOTE})?(?P<secret>[^\s\"'`\\,;<>(){{}}\[\]|&]{{8,256}})(?(quote)(?=\\*[\"'`]))"
 )
 
 

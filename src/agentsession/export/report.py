@@ -5,7 +5,8 @@ Spec: decisions D11 and E7.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Final
 
 from agentsession import atif
@@ -43,6 +44,11 @@ class ReportBuilder:
     def __init__(self) -> None:
         self._totals = dict.fromkeys(TOTALS, 0)
         self._findings: list[Finding] = []
+        self._files: list[str] = []
+
+    def wrote(self, path: Path) -> None:
+        """Remember the file of a document."""
+        self._files.append(str(path))
 
     def count(self, name: str, number: int = 1) -> None:
         """Add to a total."""
@@ -51,6 +57,10 @@ class ReportBuilder:
     def find(self, code: str, sentence: str, where: str = "", count: int = 1) -> None:
         """Add a finding."""
         self._findings.append(Finding(code, sentence, where, count))
+
+    def remains(self, findings: Iterable[Finding]) -> None:
+        """Add findings about what still looks like a secret."""
+        self._findings += findings
 
     def left_out(self, code: str, sentence: str, where: str) -> None:
         """Add a finding about something that was left out."""
@@ -158,6 +168,7 @@ class ReportBuilder:
         for name in TOTALS:
             self.count(name, report.totals.get(name, 0))
         self._findings += [one for one in report.findings if isinstance(one, Finding)]
+        self._files += report.more.get("files", ())
 
     def report(self) -> Report:
         """Return what was gathered."""
@@ -166,7 +177,7 @@ class ReportBuilder:
             *merged(one for one in self._findings if one.code not in alone),
             *(one for one in self._findings if one.code in alone),
         ]
-        return Report(dict(self._totals), tuple(findings))
+        return Report(dict(self._totals), tuple(findings), {"files": list(self._files)})
 
 
 def place_of(document: Outline | atif.Trajectory) -> str:

@@ -14,44 +14,27 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Final, Literal
+from typing import Final, Literal
 
-from agentsession import text
 from agentsession.errors import AgentSessionError
 from agentsession.export.atomic import make_directory, write_whole
+from agentsession.export.detection import Detector
 from agentsession.export.names import safe
 from agentsession.export.options import Options
 from agentsession.export.outline import Outline
-from agentsession.export.report import ReportBuilder
+from agentsession.export.report import ReportBuilder, place_of
+from agentsession.export.scan import remaining
+from agentsession.export.sinks import Sinks, Targets, Tick
 from agentsession.export.source import source_of
-from agentsession.export.tabular import Rows, write_parquet
+from agentsession.export.tabular import write_parquet
 from agentsession.export.trajectory import Forest, Trajectory, trajectories
-from agentsession.export.write import DirectoryWriter, write_source
 from agentsession.findings import Report
 from agentsession.session import Session
 
 Load = Callable[[str], Session]
 """Opens a session by its id. For several processes it must be possible to pickle it."""
 
-Tick = Callable[[int], None]
 Leaves = Literal["all", "current", "auto"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Targets:
-    """Where documents go; any of them, together.
-
-    Attributes:
-        directory: one file for each document, media beside them.
-        jsonl: one document a line, media inline.
-        flat: one step a line, with fixed columns.
-        parquet: the same rows as a Parquet file.
-    """
-
-    directory: Path | None = None
-    jsonl: Path | None = None
-    flat: Path | None = None
-    parquet: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,68 +64,19 @@ class Work:
             of imported sessions, whose other leaves are what an agent threw away, and all
             leaves of others.
         embed: whether linked sessions that can be loaded are embedded.
+        check: looks for what still resembles a credential after redaction, and makes findings
+            of it; ``None`` does not look.
     """
 
     targets: Targets
     options: Options = field(default_factory=Options)
     leaves: Leaves = "auto"
     embed: bool = False
+    check: Detector | None = None
 
 
 _EVERY: Final = 64
 """Steps between two calls of a progress function."""
-
-
-class _Sinks:
-    """The open targets of one process."""
-
-    def __init__(self, targets: Targets, stack: ExitStack, report: ReportBuilder) -> None:
-        self._report = report
-        self.directory: DirectoryWriter | None = None
-        if targets.directory is not None:
-            self.directory = DirectoryWriter(targets.directory, report)
-        self._targets = targets
-        self._jsonl = _opened(targets.jsonl, stack)
-        self._flat = _opened(targets.flat, stack)
-
-    def keep_apart(self, apart: bool) -> None:
-        """Say whether the files of the session at hand get names of their own."""
-        if self.directory is not None:
-            self.directory.names.apart = apart
-
-    def write(self, outline: Outline, progress: Tick | None) -> None:
-        """Write a document to all targets."""
-        if self.directory is not None:
-            self.directory.write(outline, progress)
-        for file, put in ((self._jsonl, self._line), (self._flat, self._rows)):
-            if file is None:
-                continue
-            start = file.tell()
-            try:
-                put(file, outline, progress)
-            except BaseException:
-                file.seek(start)
-                file.truncate()
-                raise
-
-    def _line(self, file: BinaryIO, outline: Outline, progress: Tick | None) -> None:
-        source = source_of(outline, self._report.noticed(outline))
-        write_source(file, source, indent=0, progress=progress)
-
-    def _rows(self, file: BinaryIO, outline: Outline, progress: Tick | None) -> None:
-        source = source_of(outline, self._report.noticed(outline))
-        rows = Rows(source.head())
-        for number, step in enumerate(source.steps(), 1):
-            file.write(text.encode(rows.row(step)) + b"\n")
-            if progress is not None:
-                progress(number)
-
-
-def _opened(target: Path | None, stack: ExitStack) -> BinaryIO | None:
-    if target is None:
-        return None
-    make_directory(target.parent)
-    return stack.enter_context(write_whole(target))
 
 
 def export_session(
@@ -241,11 +175,12 @@ class _Room:
 class _Run:
     """The export of one session after another, in one process."""
 
-    def __init__(self, load: Load, work: Work, report: ReportBuilder, sinks: _Sinks) -> None:
+    def __init__(self, load: Load, work: Work, report: ReportBuilder, sinks: Sinks) -> None:
         self._load = load
         self._report = report
         self._sinks = sinks
         self._leaves = work.leaves
+        self._check = work.check
         self._options = work.options
         if work.embed:
             resolver = work.options.subsessions or load
@@ -273,7 +208,11 @@ class _Run:
             self._report.left_out("no-context", f"a path was left out: {trajectory.error}", where)
             return
         outline = Outline(trajectory, self._options)
-        self._report.attempt(outline, partial(self._sinks.write, outline, tick))
+        if not self._report.attempt(outline, partial(self._sinks.write, outline, tick)):
+            return
+        if self._check is not None:
+            found = remaining(source_of(outline), self._check, place_of(outline))
+            self._report.remains(found)
 
 
 def _here(
@@ -285,7 +224,7 @@ def _here(
 ) -> None:
     apart = risky_ids(session_ids)
     with ExitStack() as stack:
-        run = _Run(load, work, report, _Sinks(work.targets, stack, report))
+        run = _Run(load, work, report, Sinks(work.targets, stack, report))
         for done, session_id in enumerate(session_ids):
             at_hand = Progress(session_id, done, len(session_ids))
             run.session(session_id, _ticker(progress, at_hand), apart=session_id in apart)
@@ -382,7 +321,7 @@ def _job(load: Load, session_id: str, work: Work, apart: bool) -> Report:
     """Export one session in a process of its own."""
     report = ReportBuilder()
     with ExitStack() as stack:
-        run = _Run(load, work, report, _Sinks(work.targets, stack, report))
+        run = _Run(load, work, report, Sinks(work.targets, stack, report))
         run.session(session_id, None, apart=apart)
     return report.report()
 

@@ -6,12 +6,15 @@ Spec: export 11.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from agentsession import atif
 from agentsession.atif.problems import Path, rendered
 from agentsession.export.detection import Detector
 from agentsession.export.media import is_data_url
+from agentsession.export.source import Source
+from agentsession.export.walk import texts
 from agentsession.findings import Finding
 
 REMAINS: Final = "secret-remains"
@@ -32,12 +35,32 @@ def find_secrets(
     """
     seek = detector or Detector()
     value = document.to_dict() if isinstance(document, atif.Trajectory) else document
+    if not seek.may_hold("\n".join(dict.fromkeys(texts(value)))):
+        return ()
     found = []
     for path, text in _strings(value):
         for one in seek.detect(text):
             sentence = f"something that looks like a secret remains: {one.kind}"
             found.append(Finding(REMAINS, sentence, rendered(path)))
     return tuple(found)
+
+
+def remaining(source: Source, detector: Detector, place: str) -> Iterator[Finding]:
+    """Yield what still looks like a credential in a document that is gone through step by step.
+
+    Args:
+        source: the document, redacted.
+        detector: what to look for.
+        place: how people call the document.
+    """
+    for finding in find_secrets(source.head(), detector):
+        yield replace(finding, where=f"{place} {finding.where}")
+    for number, step in enumerate(source.steps()):
+        for finding in find_secrets(step, detector):
+            path = finding.where.replace("$", f"$.steps[{number}]", 1)
+            yield replace(finding, where=f"{place} {path}")
+    for number, child in enumerate(source.children):
+        yield from remaining(child, detector, f"{place} embedded {number + 1}")
 
 
 def _strings(value: Any) -> Iterator[tuple[Path, str]]:

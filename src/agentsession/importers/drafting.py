@@ -10,15 +10,19 @@ Entry ids follow from what entries say and where they stand. Spec: decisions D3 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from agentsession import text
 from agentsession.entries import CompactionEntry, ConfigEntry, Entry, ItemEntry
 from agentsession.header import Header
 from agentsession.importers.fold import fold
 from agentsession.importers.identity import entry_id
+from agentsession.reading import load
 from agentsession.record_entries import CustomEntry
 from agentsession.session import Session
 from agentsession.settings import Settings
@@ -97,12 +101,16 @@ class TreeDraft:
     """
 
     def __init__(self, header: Header, namespace: str) -> None:
-        self.session = Session(header)
+        self._session = Session(header)
+        self._ids: set[str] = set()
+        self._fresh: list[tuple[type[Entry], bytes, str, str, str | None, str]] = []
+        self._lines: list[bytes] = []
+        self._types: Counter[str] = Counter()
+        self._mark = b',"%b":' % namespace.encode()
         self.namespace = namespace
         self.root = Node("", None, 0, Settings(), folded=())
         self.last = self.root
         self._next: dict[tuple[int, Hashable], Node] = {}
-        self._native: dict[str, bytes] = {}
 
     # Finding.
 
@@ -141,25 +149,20 @@ class TreeDraft:
         if entry is not None:
             added = self._append(node, entry, unit.native_id, unit.role, unit.ts)
             return self._placed(node, unit, added)
-        said: dict[str, Any] = {"item": dict(unit.item)}
+        said = b'{"item":%b' % spelled(unit.item)
         if unit.response:
-            said["response"] = unit.response
+            said += b',"response":' + spelled(unit.response)
         if unit.hidden:
-            said["visible"] = False
-        unknown: dict[str, Any] = {}
+            said += b',"visible":false'
+        body = said[1:]
+        # The members an import adds beside the item do not decide what the entry says.
         if unit.native:
-            unknown[self.namespace] = unit.native
+            body += self._mark + text.compact(unit.native)
         if unit.origin:
-            unknown["origin"] = dict(unit.origin)
-        entry = ItemEntry(
-            dict(unit.item),
-            response=unit.response,
-            visible=False if unit.hidden else None,
-            unknown=unknown,
+            body += b',"origin":' + spelled(unit.origin)
+        return self._placed(
+            node, unit, self.write(node, ItemEntry, body, unit.native_id, unit.role, unit.ts, said)
         )
-        said_text = self._said(said)
-        added = self._append(node, entry, unit.native_id, unit.role, unit.ts, said_text)
-        return self._placed(node, unit, added)
 
     def _placed(self, node: Node, unit: Unit, added: str) -> Node:
         new = Node(added, node, node.depth + 1, node.settings, key=unit.key)
@@ -173,6 +176,28 @@ class TreeDraft:
         if isinstance(entry, ConfigEntry):
             settings = settings.apply(entry)
         new = Node(self._append(node, entry, native_id, role, ts), node, node.depth, settings)
+        new.context = node.context
+        new.state = node.state
+        if node.context.last is node:
+            node.context.last = new
+        return new
+
+    def place(
+        self,
+        node: Node,
+        entry_type: type[Entry],
+        body: bytes,
+        native_id: str,
+        role: str,
+        ts: str,
+    ) -> Node:
+        """Append an entry that adds no item, given as JSON text; see :meth:`write`."""
+        new = Node(
+            self.write(node, entry_type, body, native_id, role, ts),
+            node,
+            node.depth,
+            node.settings,
+        )
         new.context = node.context
         new.state = node.state
         if node.context.last is node:
@@ -255,32 +280,95 @@ class TreeDraft:
         self._next[id(node), known] = new
         return new
 
-    @staticmethod
-    def _said(value: Any) -> bytes:
-        return text.encode(value)
+    def _append(self, node: Node, entry: Entry, native_id: str, role: str, ts: str) -> str:
+        parent = node.entry_id or None
+        new = entry_id(parent, native_id, role, entry)
+        while new in self._ids:
+            role += "+"
+            new = entry_id(parent, native_id, role, entry)
+        self._take(entry.sealed(new, parent, ts))
+        return new
 
-    def _append(
+    def write(
         self,
         node: Node,
-        entry: Entry,
+        entry_type: type[Entry],
+        body: bytes,
         native_id: str,
         role: str,
         ts: str,
         content: bytes | None = None,
     ) -> str:
-        parent = node.entry_id or None
-        new = _id(parent, native_id, role, entry, content)
-        while new in self.session:
+        """Append an entry given as JSON text below a node; return its id.
+
+        Args:
+            node: where.
+            entry_type: its type.
+            body: its members beside the envelope, in their order, without braces.
+            native_id: what it comes from.
+            role: tells several entries of one record apart.
+            ts: when.
+            content: what of it decides its id; the body by default.
+        """
+        parent = node.entry_id
+        said = body if content is None else content
+        while True:
+            place = spelled([parent, native_id, role])
+            new = hashlib.sha256(b"%b\n%b" % (place, said)).hexdigest()[:_DIGITS]
+            if new not in self._ids:
+                break
             role += "+"
-            new = _id(parent, native_id, role, entry, content)
-        # Nothing written here can break a rule of appending, and asking for each entry
-        # whether its call was rejected would walk the path once for every call.
-        self.session.commit(entry.sealed(new, parent, ts))
+        kind = entry_type.TYPE
+        above = b'"%b"' % parent.encode() if parent else b"null"
+        line = b'{"type":"%b","id":"%b","parent":%b,"ts":"%b",%b}' % (
+            kind.encode(),
+            new.encode(),
+            above,
+            ts.encode(),
+            body,
+        )
+        self._ids.add(new)
+        self._lines.append(line)
+        self._types[kind] += 1
+        self._fresh.append((entry_type, line, kind, new, parent or None, ts))
         return new
 
+    def _take(self, entry: Entry) -> None:
+        self._ids.add(entry.id)
+        self._lines.append(entry.line)
+        self._types[entry.type] += 1
+        self._fresh.append(
+            (type(entry), entry.line, entry.type, entry.id, entry.parent, entry.ts_text)
+        )
 
-def _id(parent: str | None, native_id: str, role: str, entry: Entry, content: bytes | None) -> str:
-    if content is None:
-        return entry_id(parent, native_id, role, entry)
-    place = text.encode([parent or "", native_id, role])
-    return hashlib.sha256(place + b"\n" + content).hexdigest()[:_DIGITS]
+    @property
+    def session(self) -> Session:
+        """The session, with all that was written so far."""
+        # Nothing written here can break a rule of appending, and asking for each entry
+        # whether its call was rejected would walk the path once for every call.
+        for entry_type, line, kind, name, parent, ts in self._fresh:
+            self._session.commit(entry_type.from_line(line, kind, name, parent, ts))
+        self._fresh.clear()
+        return self._session
+
+    def counts(self) -> dict[str, int]:
+        """Return how many entries of each type were written."""
+        return dict(self._types)
+
+    def finished(self) -> Session:
+        """Return the session as one that was read: its entries are decoded when asked for."""
+        header = self._session.header.line
+        return load(b"\n".join([header, *self._lines]) + b"\n")
+
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def spelled(value: Any) -> bytes:
+    """Return plain values as compact JSON in the format's spelling. Spec: format 6."""
+    try:
+        written = _encode(value)
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        return text.encode(value)
+    # The fast encoder writes the two line separators of Unicode as they are.
+    return text.encode(value) if b"\xe2\x80" in written else written

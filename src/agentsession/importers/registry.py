@@ -21,6 +21,7 @@ GROUP: Final = "agentsession.importers"
 
 _OWN: Final = (
     EntryPoint("claude-code", "agentsession.importers.claude_code.importer:ClaudeCode", GROUP),
+    EntryPoint("codex", "agentsession.importers.codex.importer:Codex", GROUP),
     EntryPoint("opencode", "agentsession.importers.opencode.importer:OpenCode", GROUP),
     EntryPoint("pi", "agentsession.importers.pi.importer:Pi", GROUP),
 )

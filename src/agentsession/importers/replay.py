@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from agentsession.entries import ResponseEntry
 from agentsession.findings import SCHEMA
-from agentsession.importers import pi
+from agentsession.importers import codex, pi
 from agentsession.importers.claude_code import fidelity as claude_code
 from agentsession.importers.opencode import convert
 from agentsession.session import Session
@@ -89,6 +89,7 @@ def _pi(place: Path) -> Iterator[Session]:
 
 AGENTS: Final[Mapping[str, Agent]] = {
     "claude-code": Agent(claude_code.sessions, claude_code.profile_of_response, claude_code.replay),
+    "codex": Agent(codex.sessions, codex.profile_of_response, codex.replay),
     "opencode": Agent(_opencode, convert.profile_of_response),
     "pi": Agent(_pi, pi.profile_of_response),
 }

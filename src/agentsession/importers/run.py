@@ -115,13 +115,16 @@ def import_sessions(
 
     Raises:
         NoSession: when the choice names a session that is in no source, or more than one.
-        AgentSessionError: when the store cannot be opened, or a process ended early.
+        AgentSessionError: when the target is an agent's own data or cannot be opened, or a
+            process ended early.
         ValueError: when a store is to be shared by processes, or there is nothing to write to.
     """
     if target is None and not dry_run:
         raise ValueError("an import needs a store to write to, unless it is a dry run")
     if jobs > 1 and target is not None and not isinstance(target, (str, os.PathLike)):
         raise ValueError("several processes cannot share a store object; give its place")
+    if target is not None and isinstance(target, (str, os.PathLike)):
+        _check_target(work, target)
     tally = Tally(records)
     asked = [
         _Asked(found.importer, pickle.dumps(found.importer) if jobs > 1 else b"", source)
@@ -156,6 +159,27 @@ def import_sessions(
                         progress(done, total)
             one.settle(tally)
     return tally.report(dry_run=dry_run)
+
+
+def _check_target(work: Sequence[Work], target: str | os.PathLike[str]) -> None:
+    """Refuse, once and before anything is converted, a place that cannot be the store.
+
+    Raises:
+        AgentSessionError: when it is a source or, of an agent whose directories are its
+            alone, in one; or when what is there is no store.
+    """
+    place = os.path.realpath(target)
+    for found in work:
+        alone = getattr(found.importer, "keeps_places", False)
+        for path in (path for source in found.sources for path in source.paths):
+            own = os.path.realpath(path)
+            if place == own or (alone and place.startswith(os.path.join(own, ""))):
+                raise AgentSessionError(
+                    f"{os.fspath(target)} is {found.importer.name}'s own data, which is never "
+                    "written to; name another place for the store"
+                )
+    if os.path.isfile(place):
+        open_target(target, read_only=True).close()
 
 
 class _Asked:

@@ -70,9 +70,11 @@ def find(root: Path, session_id: str) -> Path | None:
     Raises:
         OSError: when a directory cannot be read.
     """
+    ending = f"{session_id}{SUFFIX}"
     for project in _projects(root)[0]:
         try:
-            names = os.listdir(project)
+            # In a root of many sessions most names are ruled out by their ends.
+            names = [name for name in os.listdir(project) if name.endswith(ending)]
         except FileNotFoundError:
             continue
         for name in sorted(name for name in names if is_file_of(name, session_id)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -333,6 +334,22 @@ def test_deep_values_do_no_harm(write: Write, nested: int) -> None:
     )
     found = converted(write(header(), line, call_line))
     assert len(found.records) == 3
+
+
+def test_numbers_that_no_entry_can_hold(write: Write) -> None:
+    odd = {"type": "odd", "name": "t", "x": 1e400}
+    lines = [
+        user("a", None, [{"type": "text", "text": 1e400}, odd]),
+        assistant("b", "a", {**odd, "type": "text"}, {**odd, "type": "toolCall", "arguments": odd}),
+        entry(
+            "message", "c", "b", message={"role": "system", "toolsAdded": [{"name": "t", **odd}]}
+        ),
+        entry("custom", "d", "c", data=10**400),
+    ]
+    text = [json.dumps(line).replace("Infinity", "1e400").encode() for line in lines]
+    found = converted(write(header(), *text))
+    assert "value-not-kept" in codes(found)
+    assert len(found.records) == 5
 
 
 def test_each_code_said_is_known(write: Write) -> None:

@@ -62,7 +62,7 @@ class Conversion:
             for name in conversation.older:
                 logged += source.records(source.conversations[name])
         self.log = RequestLog(logged)
-        self.start = next((r.time.text for r in mine if r.time is not None), _NO_TIME)
+        self.start = next((r.time for r in mine if r.time), _NO_TIME)
         self.times = Times(mine, self.start)
         self.units = Units(self.times)
         self.sending = Sending(self.transcript, self.units)
@@ -122,7 +122,7 @@ class Conversion:
     def _header(self, start: str) -> Header:
         conversation = self._conversation
         first = next((r for r in self.records if r.is_tree), None)
-        release = first.text("version") if first is not None else ""
+        release = first.version if first is not None else ""
         if conversation.is_agent:
             if not conversation.known_parent:
                 self.accounts.find("child-without-parent", conversation.id)
@@ -135,7 +135,7 @@ class Conversion:
             id=conversation.id,
             created_at=start,
             harness=Harness(names.HARNESS, release),
-            cwd=first.text("cwd") if first is not None else "",
+            cwd=first.cwd if first is not None else "",
             parent_session=conversation.parent,
             spawned_by=conversation.call,
         )
@@ -151,7 +151,7 @@ class Conversion:
         ending = Ending(self)
         ending.write()
         return Converted(
-            self.draft.session,
+            self.draft.finished(),
             self.accounts.dispositions(),
             self.accounts.findings,
             ending.totals(),
@@ -161,7 +161,7 @@ class Conversion:
         """The logged request of each answer that has one."""
         found = {}
         for answer in self.transcript.answers:
-            request = self.log.requests.get(answer.first.text("requestRef"))
+            request = self.log.requests.get(answer.first.request)
             if request is not None:
                 found[answer.id] = request
         return found
@@ -207,7 +207,13 @@ class Conversion:
     def _results(self, node: Node, answer: Answer) -> Node:
         """Append the results that stand right behind an answer: they were next to be sent."""
         waiting = dict.fromkeys(answer.results)
-        for record in self.records[answer.last.index + 1 :] if waiting else ():
+        for record in answer.results:
+            # Tools start while the answer still streams. Spec: claude-code 3.
+            if record.index < answer.last.index:
+                del waiting[record]
+                node = self.writer.result(node, record)
+        for place in range(answer.last.index + 1, len(self.records) if waiting else 0):
+            record = self.records[place]
             if record.original is not None or not record.is_tree:
                 continue
             if record.is_answer or record.is_boundary:
@@ -537,14 +543,16 @@ def _split(
     """The records of a conversation, and those of others in its files."""
     if conversation.logs[0].is_agent:
         return list(records), []
+    known = {root for log in conversation.logs for root in log.sidechains}
     roots: dict[str, str] = {}
     mine: list[Record] = []
     others: list[Record] = []
     for record in records:
         root = ""
         if record.is_tree and record.is_sidechain:
-            root = roots.get(record.parent, record.uuid) if record.parent else record.uuid
-            root = roots.setdefault(record.uuid, root)
+            root = roots.get(record.parent, "") if record.parent else record.uuid
+            # A sub-agent whose beginning is lost stays with its parent.
+            root = roots.setdefault(record.uuid, root if root in known else "")
         (mine if root == conversation.chain else others).append(record)
     return mine, others
 

@@ -71,19 +71,13 @@ class Ending:
 
     def _current(self) -> Record | None:
         """The record that the conversation would go on from."""
-        named = None
+        current: Record | None = None
         for record in self._conversion.records:
             if record.type == names.LAST_PROMPT:
-                named = self._transcript.named(record.text("leafUuid")) or named
-        last = None
-        for record in self._transcript.originals():
-            if record.type != names.PROGRESS:
-                last = record
-        if named is not None and last is not None and named.index < last.index:
-            # The pointer is written behind a turn: what was written later goes on from it.
-            above = {last, *self._transcript.above(last)}
-            return last if named in above or last.type != names.USER else named
-        return last
+                current = self._transcript.named(record.text("leafUuid")) or current
+            elif record.is_tree and record.original is None and record.type != names.PROGRESS:
+                current = record
+        return current
 
     def _branches(self) -> None:
         """Write what was said and left, before any answer came, where it stands."""
@@ -131,8 +125,8 @@ class Ending:
 
     def _settle(self, record: Record) -> None:
         accounts = self._accounts
-        if record.members is None:
-            blank = record.size <= 1 or is_blank(record.raw or b"")
+        if record.is_damaged:
+            blank = record.size <= 1 or is_blank(record.raw)
             accounts.left_out(record.number, "blank-line" if blank else "unreadable-record")
         elif record.original is not None:
             original = record.original
@@ -178,7 +172,7 @@ class Ending:
             self._queue(record, value)
         else:
             self._kept[record.type] = value
-        record.entries.append("waiting" if group == "waiting" else "bookkeeping")
+        record.noted = "waiting" if group == "waiting" else "bookkeeping"
 
     def _queue(self, record: Record, value: Any) -> None:
         """Note prompts that were taken in while the model worked. Spec: claude-code 5.3."""
@@ -212,7 +206,7 @@ class Ending:
 
     def _finish(self, node: Node, waiting: list[Record]) -> None:
         conversion = self._conversion
-        last = max((r.time.text for r in conversion.records if r.time is not None), default="")
+        last = max((r.time for r in conversion.records), default="")
         ts = last or conversion.times.of(conversion.records[0]) if conversion.records else ""
         ts = ts or conversion.start
         for record in waiting:
@@ -234,13 +228,13 @@ class Ending:
             self._kept.pop("queue", None)
         node = conversion.draft.note(node, {"session": self._kept}, conversion.id, "session", ts)
         for record in conversion.records:
-            if record.entries:
-                code = "not-sent-yet" if record.entries[0] == "waiting" else "bookkeeping"
+            if record.noted:
+                code = "not-sent-yet" if record.noted == "waiting" else "bookkeeping"
                 self._accounts.folded(record.number, node.entry_id, code=code)
 
     def _unsent(self, node: Node, record: Record, ts: str) -> Node:
         """Keep what was shown and is not going to be sent, such as a notice of an error."""
-        record.entries.clear()
+        record.noted = ""
         kept = record.beside(names.ENVELOPE - {"message", "timestamp", "uuid"}) or b"{}"
         told = b'{"records":[%b]}' % kept
         node = self._conversion.draft.note(node, told, record.where, "beside", ts)
@@ -250,7 +244,7 @@ class Ending:
 
     def _queued(self, node: Node, record: Record) -> Node:
         conversion = self._conversion
-        record.entries.clear()
+        record.noted = ""
         for place, piece in enumerate(conversion.units.of(record)):
             item = dict(piece.unit.item)
             native = record.beside(names.ENVELOPE)
@@ -267,14 +261,13 @@ class Ending:
 
     def _keep_unknown(self, node: Node, record: Record, ts: str) -> Node:
         conversion = self._conversion
-        stamp = record.time
         kept = record.beside(frozenset()) or b"{}"
         node = conversion.draft.note(
             node,
             b'{"record":%b}' % kept,
             record.where,
             "unknown",
-            stamp.text if stamp is not None else ts,
+            record.time or ts,
         )
         self._accounts.entry(record.number, node.entry_id, code="unknown-record")
         self._accounts.find("unknown-record", f"{record.type or 'no type'} at {record.where}")
@@ -295,7 +288,7 @@ class Ending:
                 self._accounts.find("unknown-content", f"{where}: {size} of {total[file]} bytes")
 
     def _unknown_bytes(self, record: Record) -> int:
-        if record.members is None:
+        if record.is_damaged:
             return 0
         if record.type not in names.KNOWN or (record.type in names.TREE and not record.uuid):
             return record.size
@@ -304,12 +297,11 @@ class Ending:
             size += len(bytes(record.get(name) or b"")) + len(name)
             self._accounts.find("unknown-member", f"{name} at {record.where}")
         if record.type in (names.USER, names.ASSISTANT):
-            for block in record.blocks:
-                kind = block.get("type")
-                if kind not in names.BLOCKS:
-                    size += len(text.encode(block))
+            for place, kind in enumerate(record.kinds):
+                if not isinstance(kind, str) or kind not in names.BLOCKS:
+                    size += len(text.encode(record.blocks[place : place + 1]))
                     self._accounts.find("unknown-block", f"{kind} at {record.where}")
-            record.forget()
+                    record.forget()
         return size
 
     def _tell(self) -> None:
@@ -334,14 +326,11 @@ class Ending:
         for one in self._accounts.dispositions():
             kinds[one.kind] = kinds.get(one.kind, 0) + 1
             outcomes[str(one.disposition)] += 1
-        types: dict[str, int] = {}
-        for entry in conversion.draft.session.entries:
-            types[entry.type] = types.get(entry.type, 0) + 1
         return {
             "records": len(conversion.records),
             "kinds": kinds,
             "dispositions": outcomes,
-            "entries": types,
+            "entries": conversion.draft.counts(),
             "native": self._native(),
             "converted": {"responses": conversion.writer.responses, **conversion.writer.usage},
         }
@@ -359,7 +348,4 @@ class Ending:
 
 
 def _usage(answer: Answer) -> dict[str, Any] | None:
-    told = [(r.message.get("usage"), r.message.get("stop_reason")) for r in answer.records]
-    for record in answer.records:
-        record.forget()
-    return usage_of(best_usage(told)[0])
+    return usage_of(best_usage([(r.usage, r.stop_reason) for r in answer.records])[0])

@@ -159,8 +159,9 @@ def sent_blocks(answer: Answer, until: int, rules: Rules) -> list[Record]:
 
 
 def _is_thinking(record: Record) -> bool:
-    kinds = {block.get("type") for block in record.blocks}
-    return bool(kinds) and kinds <= {"thinking", "redacted_thinking"}
+    return bool(record.kinds) and all(
+        kind in ("thinking", "redacted_thinking") for kind in record.kinds
+    )
 
 
 def starts_process(transcript: Transcript, chain: Sequence[Record]) -> bool:
@@ -182,11 +183,10 @@ def starts_process(transcript: Transcript, chain: Sequence[Record]) -> bool:
         return False
     while place > 0 and records[place].type == names.QUEUE:
         place -= 1
-    taken, asked, before = queued.time, prompt.time, records[place].time
+    taken, asked, before = queued.nanoseconds, prompt.nanoseconds, records[place].nanoseconds
     if taken is None or asked is None or before is None:
         return False
-    wait = asked.nanoseconds - taken.nanoseconds
-    pause = taken.nanoseconds - before.nanoseconds
+    wait, pause = asked - taken, taken - before
     return wait >= _START_UP and pause >= _PAUSE
 
 

@@ -24,8 +24,9 @@ from agentsession.importers.base import (
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.codes import CODES
 from agentsession.importers.claude_code.convert import convert
+from agentsession.importers.claude_code.looking import Log
 from agentsession.importers.claude_code.places import PROJECTS, config_directories, folders
-from agentsession.importers.claude_code.source import Log, Sources, read_records
+from agentsession.importers.claude_code.source import Sources, read_records
 from agentsession.importers.claude_code.usage import usage_records
 from agentsession.importers.usage import UsageRecord
 from agentsession.timestamp import Timestamp
@@ -94,7 +95,7 @@ class ClaudeCode(Importer):
         read = sum(log.records for log in opened.logs)
         return Rest(tuple(records), tuple(findings), opened.others(), read)
 
-    def usage(self, source: Source) -> Iterator[UsageRecord]:
+    def usage_records(self, source: Source) -> Iterator[UsageRecord]:
         """Yield the usage of every model call in a source, straight from its files."""
         yield from usage_records(source)
 
@@ -111,8 +112,8 @@ class ClaudeCode(Importer):
 
 def _strays(log: Log) -> Iterator[Disposition]:
     for record in read_records(log.path, 0):
-        code = "stray" if record.members is not None else "unreadable-record"
-        if record.members is None and record.size <= 1:
+        code = "stray" if not record.is_damaged else "unreadable-record"
+        if record.is_damaged and record.size <= 1:
             code = "blank-line"
         where = f"{log.path.name}: {record.where}"
         yield Disposition(

@@ -5,8 +5,11 @@ Spec: claude-code 2.
 
 from __future__ import annotations
 
-import hashlib
+import re
+from datetime import datetime
 from typing import Any, Final
+
+import msgspec
 
 from agentsession import text
 from agentsession.importers.claude_code import names
@@ -14,7 +17,6 @@ from agentsession.importers.claude_code.blocks import Block, content_blocks
 from agentsession.importers.claude_code.lines import (
     Members,
     is_deep,
-    is_true,
     members_of,
     text_of,
     value_of,
@@ -23,6 +25,85 @@ from agentsession.timestamp import Timestamp
 
 _FIRST: Final = "2020"
 _LAST: Final = "2100"
+_LONG: Final = 800
+_STAMP: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z", re.ASCII)
+_SPOKEN: Final = frozenset({names.USER, names.ASSISTANT})
+
+
+class _Block(msgspec.Struct):
+    type: Any = None
+    id: Any = None
+    tool_use_id: Any = None
+
+
+class _Message(msgspec.Struct):
+    id: Any = None
+    model: Any = None
+    content: list[_Block] | str | None = None
+    usage: Any = None
+    stop_reason: Any = None
+
+
+class _Head(msgspec.Struct):
+    type: Any = None
+    uuid: Any = None
+    parent: Any = msgspec.field(default=None, name="parentUuid")
+    timestamp: Any = None
+    version: Any = None
+    cwd: Any = None
+    branch: Any = msgspec.field(default=None, name="gitBranch")
+    request: Any = msgspec.field(default=None, name="requestRef")
+    sidechain: Any = msgspec.field(default=None, name="isSidechain")
+    meta: Any = msgspec.field(default=None, name="isMeta")
+    summary: Any = msgspec.field(default=None, name="isCompactSummary")
+    shown: Any = msgspec.field(default=None, name="isVisibleInTranscriptOnly")
+    error: Any = msgspec.field(default=None, name="isApiErrorMessage")
+    subtype: Any = None
+    message: _Message | None = None
+
+
+_head = msgspec.json.Decoder(_Head).decode
+_REFUSALS: Final = (msgspec.MsgspecError, RecursionError, ValueError)
+
+
+def _exact_head(members: Members) -> _Head:
+    """The head of a line that the fast decoder refuses."""
+    message = value_of(members.get("message"))
+    inner: _Message | None = None
+    if isinstance(message, dict):
+        blocks = [
+            _Block(block.get("type"), block.get("id"), block.get("tool_use_id"))
+            for block in content_blocks(message.get("content"))
+        ]
+        inner = _Message(
+            message.get("id"),
+            message.get("model"),
+            blocks,
+            message.get("usage"),
+            message.get("stop_reason"),
+        )
+    return _Head(
+        *(value_of(members.get(name)) for name in _HEAD_MEMBERS),
+        message=inner,
+    )
+
+
+_HEAD_MEMBERS: Final = (
+    "type",
+    "uuid",
+    "parentUuid",
+    "timestamp",
+    "version",
+    "cwd",
+    "gitBranch",
+    "requestRef",
+    "isSidechain",
+    "isMeta",
+    "isCompactSummary",
+    "isVisibleInTranscriptOnly",
+    "isApiErrorMessage",
+    "subtype",
+)
 
 
 class Record:
@@ -31,36 +112,43 @@ class Record:
     Attributes:
         file: the number of its file among those of a conversation.
         line: the number of its line, from 0.
-        index: its place among the records of a conversation; equal for copies.
+        index: its place among the records of a conversation.
         size: its bytes.
         number: its number in the account.
-        members: its members as JSON text; ``None`` when the line is damaged.
+        raw: the line.
+        is_damaged: whether it is no record.
         type: its type; empty when it has none.
         uuid, parent: its own id in the tree, and that of the record above.
-        entries: the entries it went to.
+        message_id: of a part of an answer, the answer's id.
+        calls, results: the ids of the calls that it holds, and of those it has results of.
+        kinds: the types of the blocks of its message.
+        noted: what becomes of it at the end of a conversion.
         original: the record that this one is a copy of.
-        raw: the line of a record that is damaged.
         unflagged_from: the first file that has it without the mark of an error.
     """
 
     __slots__ = (
         "_blocks",
-        "_calls",
+        "_head",
+        "_members",
         "_message",
-        "_results",
-        "entries",
+        "calls",
         "file",
         "index",
+        "is_damaged",
+        "kinds",
         "line",
-        "members",
         "message_id",
+        "noted",
         "number",
         "original",
         "parent",
         "raw",
+        "results",
         "size",
         "type",
         "unflagged_from",
+        "unknown",
         "uuid",
     )
 
@@ -70,25 +158,70 @@ class Record:
         self.index = -1
         self.size = len(raw) + 1
         self.number = -1
-        self.entries: list[str] = []
+        self.noted = ""
+        self.raw = raw
         self.original: Record | None = None
         self.unflagged_from: int | None = None
-        self.members: Members | None = members_of(raw)
+        self.unknown: tuple[str, ...] | None = None
         self._message: dict[str, Any] | None = None
         self._blocks: list[Block] | None = None
-        self._calls: tuple[str, ...] | None = None
-        self._results: tuple[str, ...] | None = None
-        members = self.members or {}
-        self.raw = raw if self.members is None else None
-        self.type = text_of(members.get("type"))
-        if self.members is not None and is_deep(raw):
+        self._members: Members | None = None
+        self.is_damaged = False
+        try:
+            head = _head(raw) if text.is_utf8(raw) and b"\\u" not in raw else self._slow()
+        except _REFUSALS:
+            head = self._slow()
+        self._head = head
+        kind = head.type
+        self.type = kind if isinstance(kind, str) else ""
+        if self.size > _LONG and is_deep(raw):
             self.type = f"deep {self.type}".strip()
-        self.uuid = text_of(members.get("uuid"))
-        self.parent = text_of(members.get("parentUuid"))
+        uuid, parent = head.uuid, head.parent
+        self.uuid = uuid if isinstance(uuid, str) else ""
+        self.parent = parent if isinstance(parent, str) else ""
         self.message_id = ""
+        self.calls: tuple[str, ...] = ()
+        self.results: tuple[str, ...] = ()
+        self.kinds: tuple[Any, ...] = ()
+        message = head.message
+        if message is not None and self.type in _SPOKEN:
+            self._look_inside(message)
+        elif self.type == names.ASSISTANT:
+            self.message_id = self.uuid
+
+    def _slow(self) -> _Head:
+        members = members_of(self.raw)
+        if members is None:
+            self.is_damaged = True
+            return _Head()
+        self._members = members
+        self.raw = b"{%b}" % b",".join(
+            b"%b:%b" % (text.encode(name), bytes(value)) for name, value in members.items()
+        )
+        return _exact_head(members)
+
+    def _look_inside(self, message: _Message) -> None:
         if self.type == names.ASSISTANT:
-            found = self.message.get("id")
+            found = message.id
             self.message_id = found if isinstance(found, str) and found else self.uuid
+        content = message.content
+        if not isinstance(content, list):
+            return
+        self.kinds = tuple(block.type for block in content)
+        if "tool_use" in self.kinds:
+            self.calls = tuple(
+                block.id
+                for block in content
+                if block.type == "tool_use" and isinstance(block.id, str) and block.id
+            )
+        if "tool_result" in self.kinds:
+            self.results = tuple(
+                block.tool_use_id
+                for block in content
+                if block.type == "tool_result"
+                and isinstance(block.tool_use_id, str)
+                and block.tool_use_id
+            )
 
     # The tree.
 
@@ -100,7 +233,7 @@ class Record:
     @property
     def is_sidechain(self) -> bool:
         """Whether it belongs to a sub-agent."""
-        return is_true(self.get("isSidechain"))
+        return self._head.sidechain is True
 
     @property
     def is_answer(self) -> bool:
@@ -110,43 +243,51 @@ class Record:
     @property
     def is_synthetic(self) -> bool:
         """Whether the program made the answer up."""
-        return self.is_answer and self.message.get("model") == names.SYNTHETIC
+        message = self._head.message
+        return self.is_answer and message is not None and message.model == names.SYNTHETIC
 
     @property
     def is_error(self) -> bool:
         """Whether it stands for an answer that the program reported a failure with."""
-        return self.is_answer and is_true(self.get("isApiErrorMessage"))
+        return self.is_answer and self._head.error is True
 
     @property
     def is_meta(self) -> bool:
         """Whether the program wrote a user's message."""
-        return is_true(self.get("isMeta"))
+        return self._head.meta is True
 
     @property
     def is_summary(self) -> bool:
         """Whether it holds the summary of a compaction."""
-        return is_true(self.get("isCompactSummary"))
+        return self._head.summary is True
 
     @property
     def is_shown_only(self) -> bool:
         """Whether it is marked as shown and not sent."""
-        return is_true(self.get("isVisibleInTranscriptOnly")) and not self.is_summary
+        return self._head.shown is True and not self.is_summary
 
     @property
     def is_boundary(self) -> bool:
         """Whether a compaction begins the history anew here."""
-        return self.type == names.SYSTEM and self.text("subtype") == "compact_boundary"
+        return self.type == names.SYSTEM and self._head.subtype == "compact_boundary"
 
     @property
     def is_local_command(self) -> bool:
         """Whether it is the output of a command that the program ran by itself."""
-        return self.type == names.SYSTEM and self.text("subtype") == "local_command"
+        return self.type == names.SYSTEM and self._head.subtype == "local_command"
 
     # Members.
 
+    @property
+    def members(self) -> Members:
+        """Its members as JSON text; none when it is damaged."""
+        if self._members is None:
+            self._members = {} if self.is_damaged else members_of(self.raw) or {}
+        return self._members
+
     def get(self, name: str) -> Any:
         """Return a member's JSON text, ``None`` when there is none."""
-        return self.members.get(name) if self.members is not None else None
+        return self.members.get(name)
 
     def text(self, name: str) -> str:
         """Return a member that is a string; empty for anything else."""
@@ -155,6 +296,40 @@ class Record:
     def value(self, name: str) -> Any:
         """Return a member's value, ``None`` when there is none."""
         return value_of(self.get(name))
+
+    @property
+    def version(self) -> str:
+        """The release that wrote it; empty when it does not say."""
+        found = self._head.version
+        return found if isinstance(found, str) else ""
+
+    @property
+    def cwd(self) -> str:
+        """The working directory; empty when it does not say."""
+        found = self._head.cwd
+        return found if isinstance(found, str) else ""
+
+    @property
+    def branch(self) -> str:
+        """The git branch; empty when it does not say."""
+        found = self._head.branch
+        return found if isinstance(found, str) else ""
+
+    @property
+    def request(self) -> str:
+        """The id of the logged request that it answers; empty for none."""
+        found = self._head.request
+        return found if isinstance(found, str) else ""
+
+    @property
+    def usage(self) -> Any:
+        """What the message says of its tokens."""
+        return self._head.message.usage if self._head.message is not None else None
+
+    @property
+    def stop_reason(self) -> Any:
+        """Why the answer ended; ``None`` when it had not."""
+        return self._head.message.stop_reason if self._head.message is not None else None
 
     @property
     def message(self) -> dict[str, Any]:
@@ -175,66 +350,67 @@ class Record:
         """Let go of what was decoded; it is decoded again when it is asked for."""
         self._message = None
         self._blocks = None
+        self._members = None
 
     @property
     def model(self) -> str:
         """The model that answered; empty when no model did."""
-        found = self.message.get("model")
+        message = self._head.message
+        found = message.model if message is not None else None
         return found if isinstance(found, str) and found != names.SYNTHETIC else ""
 
     @property
-    def results(self) -> tuple[str, ...]:
-        """The ids of the calls whose results the record holds."""
-        if self._results is None:
-            self._results = _ids(self.blocks, "tool_result", "tool_use_id")
-        return self._results
-
-    @property
-    def calls(self) -> tuple[str, ...]:
-        """The ids of the calls that the record holds."""
-        if self._calls is None:
-            self._calls = _ids(self.blocks, "tool_use", "id")
-        return self._calls
-
-    @property
-    def time(self) -> Timestamp | None:
-        """When it was written; ``None`` for no time, or one that cannot be."""
-        written = self.text("timestamp")
-        if not _FIRST <= written[:4] < _LAST:
-            return None
+    def time(self) -> str:
+        """When it was written, as the format writes it; empty for no time that can be."""
+        written = self._head.timestamp
+        if not isinstance(written, str) or not _FIRST <= written[:4] < _LAST:
+            return ""
         try:
-            return Timestamp.parse(written)
+            if _STAMP.fullmatch(written) is not None and datetime.fromisoformat(written):
+                return written
+            return Timestamp.parse(written).text
         except ValueError:
-            return None
+            return ""
+
+    @property
+    def nanoseconds(self) -> int | None:
+        """When it was written, in nanoseconds since the epoch."""
+        written = self.time
+        return Timestamp.parse(written).nanoseconds if written else None
 
     @property
     def where(self) -> str:
         """A name of the record for people: its id, or its line."""
         return self.uuid or f"line {self.line + 1}"
 
-    def content_digest(self) -> bytes:
-        """Return what tells the content of copies apart from other content."""
-        blocks = content_blocks(self.message.get("content"))
-        return hashlib.sha256(text.encode([self.type, blocks])).digest()
+    def says(self, other: Record) -> bool:
+        """Return whether another record has the same type and content."""
+        return self.type == other.type and self.blocks == other.blocks
 
     def beside(self, left_out: frozenset[str] = names.ENVELOPE) -> bytes:
         """Return the members that an entry does not say in its own words, as JSON text."""
-        if self.members is None:
-            return b""
-        kept = [
-            b"%b:%b" % (text.encode(name), bytes(raw))
-            for name, raw in self.members.items()
-            if name not in left_out
-        ]
+        kept = []
+        unknown = []
+        members = self.members
+        for name, raw in members.items():
+            if name not in left_out:
+                kept.append(b"%b:%b" % (_spelled(name), bytes(raw)))
+                if name not in names.MEMBERS:
+                    unknown.append(name)
+        self.unknown = tuple(unknown)
         return b"{%b}" % b",".join(kept) if kept else b""
 
-    def unknown_members(self) -> list[str]:
+    def unknown_members(self) -> tuple[str, ...]:
         """Return the names of members that no known release writes."""
-        if self.members is None or self.type not in names.TREE:
-            return []
-        return [name for name in self.members if name not in names.MEMBERS]
+        if self.type not in names.TREE:
+            return ()
+        if self.unknown is None:
+            self.unknown = tuple(name for name in self.members if name not in names.MEMBERS)
+        return self.unknown
 
 
-def _ids(blocks: list[Block], kind: str, member: str) -> tuple[str, ...]:
-    found = (block.get(member) for block in blocks if block.get("type") == kind)
-    return tuple(name for name in found if isinstance(name, str) and name)
+_NAMES: Final = {name: text.encode(name) for name in names.MEMBERS}
+
+
+def _spelled(name: str) -> bytes:
+    return _NAMES.get(name) or text.encode(name)

@@ -24,7 +24,6 @@ from agentsession.importers.claude_code.rules import Rules
 from agentsession.importers.claude_code.transcript import Answer, Transcript
 from agentsession.importers.claude_code.units import Piece, Units
 
-
 _SPOKEN: Final = names.TREE - {names.PROGRESS}
 
 
@@ -66,7 +65,7 @@ class Sending:
 
     def rules(self, record: Record) -> Rules:
         """Return the rules of the release that wrote a record."""
-        return Rules.of(record.text("version"))
+        return Rules.of(record.version)
 
     def tail(
         self, stretch: Stretch, until: int, rules: Rules, file: int, *, strict: bool = False

@@ -8,80 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
 
-from agentsession import text
-from agentsession.errors import AgentSessionError
 from agentsession.importers.claude_code import names
-from agentsession.importers.claude_code.lines import (
-    is_blank,
-    is_true,
-    members_of,
-    raw_lines,
-    split_tail,
-    text_of,
-    value_of,
-)
-from agentsession.importers.claude_code.places import AGENT, is_agent_name, logs, others
+from agentsession.importers.claude_code.lines import raw_lines, split_tail
+from agentsession.importers.claude_code.looking import Log, key_of, look, string
+from agentsession.importers.claude_code.places import logs, others
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.rules import Rules
-
-Members = Mapping[str, Any]
-
-_HEAD: Final = 6
-_NO_TITLES: Final = ("Invalid API key", "API Error", "Credit balance")
-
-
-@dataclass(slots=True)
-class Log:
-    """One file, and what a first look at it found.
-
-    Attributes:
-        path: the file.
-        name: its session id, or its agent's.
-        records: how many lines it has.
-        head: keys of its first records and answers, and of its compactions: a copy has some.
-        uuids: keys of all its records, of releases that name a session by its last one.
-        first, last: the times of its first and last record.
-        begun: when it was begun, where a record outside the tree says so.
-        copy: whether it begins with answers that were copied from another file.
-        release: the release of its last own record.
-        sidechains: the root ids of sub-agents inside it, with their prompts.
-        meta: what stands beside an agent's log.
-    """
-
-    path: Path
-    name: str
-    records: int = 0
-    head: set[bytes] = field(default_factory=set)
-    uuids: set[bytes] = field(default_factory=set)
-    answers: int = 0
-    first: str = ""
-    last: str = ""
-    begun: str = ""
-    copy: bool = False
-    release: str = ""
-    cwd: str = ""
-    title: str = ""
-    titled: int = 0
-    session: str = ""
-    foreign: str = ""
-    agent: str = ""
-    prompt: str = ""
-    sidechains: dict[str, str] = field(default_factory=dict)
-    agents: dict[str, str] = field(default_factory=dict)
-    tasks: list[tuple[str, str]] = field(default_factory=list)
-    meta: Mapping[str, Any] = field(default_factory=dict)
-    unreadable: bool = False
-    tree: int = 0
-    summaries: list[tuple[str, str]] = field(default_factory=list)
-
-    @property
-    def is_agent(self) -> bool:
-        """Whether it is the log of a sub-agent."""
-        return is_agent_name(self.path.name)
 
 
 @dataclass(slots=True)
@@ -131,7 +66,7 @@ class Sources:
         self.strays: list[Log] = []
         self.conversations: dict[str, Conversation] = {}
         for path in self.paths:
-            found = [_look(log) for log in logs(path)]
+            found = [look(log) for log in logs(path)]
             self.logs += found
             self._sort(found)
         self._name_titles()
@@ -195,7 +130,7 @@ class Sources:
 
     def _agent(self, log: Log, parents: Mapping[str, Conversation]) -> None:
         parent = parents.get(log.session) or parents.get(_session_folder(log.path))
-        call = text_member(log.meta, "toolUseId")
+        call = string(log.meta.get("toolUseId"))
         if not call and parent is not None:
             for part in parent.logs:
                 call = call or part.agents.get(log.agent, "")
@@ -211,7 +146,7 @@ class Sources:
             [log],
             parent=parent.id if parent is not None else log.session,
             call=call,
-            title=text_member(log.meta, "description"),
+            title=string(log.meta.get("description")),
             warmup=log.prompt == names.WARMUP and not call,
             known_parent=parent is not None,
         )
@@ -225,7 +160,7 @@ class Sources:
                     homes.update(dict.fromkeys(log.uuids, conversation))
         for log in self.logs:
             for leaf, title in log.summaries:
-                home = homes.get(_key(leaf))
+                home = homes.get(key_of(leaf))
                 if home is not None and not home.title and not home.chain:
                     home.title = title
         for conversation in self.conversations.values():
@@ -278,17 +213,14 @@ def read_records(path: Path, place: int) -> Iterator[Record]:
     number = 0
     try:
         for line in raw_lines(path):
-            for part in split_tail(line):
-                yield Record(part, place, number)
+            record = Record(line, place, number)
+            if record.is_damaged:
+                yield from (Record(part, place, number) for part in split_tail(line))
+            else:
+                yield record
             number += 1
     except OSError:
         return
-
-
-def text_member(value: Mapping[str, Any], name: str) -> str:
-    """Return a member that is a string; empty for anything else."""
-    found = value.get(name)
-    return found if isinstance(found, str) else ""
 
 
 def _session_folder(path: Path) -> str:
@@ -300,10 +232,6 @@ def _session_folder(path: Path) -> str:
 
 def _short(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
-
-
-def _key(uuid: str) -> bytes:
-    return hashlib.sha256(uuid.encode("utf-8", "replace")).digest()[:12]
 
 
 def _age(log: Log) -> tuple[str, bool, str]:
@@ -352,119 +280,3 @@ def _groups(sessions: list[Log]) -> list[list[Log]]:
         (sorted(g, key=lambda log: (log.copy, log.last, log.name)) for g in groups.values()),
         key=lambda group: (group[0].first, group[0].name),
     )
-
-
-def _look(path: Path) -> Log:
-    """Return what a first look at a file finds."""
-    log = Log(path, path.stem)
-    if log.is_agent:
-        log.agent = path.stem.removeprefix(AGENT)
-        log.meta = _meta(path)
-    try:
-        for line in raw_lines(path):
-            for part in split_tail(line):
-                log.records += 1
-                if not is_blank(part):
-                    members = members_of(part)
-                    if members is not None:
-                        _look_at(log, members)
-    except OSError:
-        log.unreadable = True
-    return log
-
-
-def _meta(path: Path) -> Mapping[str, Any]:
-    try:
-        value = text.parse(path.with_name(f"{path.stem}.meta.json").read_bytes())
-    except (OSError, AgentSessionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-_TITLES: Final = {names.AI_TITLE: ("aiTitle", 1), names.CUSTOM_TITLE: ("customTitle", 2)}
-
-
-def _look_at(log: Log, members: Members) -> None:
-    kind = text_of(members.get("type"))
-    if kind in _TITLES:
-        member, weight = _TITLES[kind]
-        title = text_of(members.get(member))
-        if title and weight >= log.titled:
-            log.title, log.titled = title, weight
-    elif kind == names.SUMMARY:
-        title = text_of(members.get("summary"))
-        # The program gave errors to the model that makes titles as well.
-        if not title.startswith(_NO_TITLES):
-            log.summaries.append((text_of(members.get("leafUuid")), title))
-    stamp = text_of(members.get("timestamp"))
-    uuid = text_of(members.get("uuid"))
-    if kind in names.BOOKKEEPING or kind not in names.TREE and not uuid:
-        # A fork copies records of the tree alone: others say when the file itself was begun.
-        if stamp and (not log.begun or stamp < log.begun):
-            log.begun = stamp
-        return
-    log.tree += kind in names.TREE
-    log.last = max(log.last, stamp)
-    log.first = min(log.first or stamp, stamp)
-    log.release = text_of(members.get("version")) or log.release
-    if log.tree <= _HEAD or "compactMetadata" in members:
-        log.head.add(_key(uuid))
-    if log.release.startswith(("0.", "1.")):
-        log.uuids.add(_key(uuid))
-    log.cwd = log.cwd or text_of(members.get("cwd"))
-    session = text_of(members.get("sessionId"))
-    log.session = log.session or session
-    if session != log.name and not log.is_agent:
-        log.foreign = session
-    if kind == names.ASSISTANT:
-        _look_at_answer(log, members, uuid)
-    elif kind == names.USER:
-        _look_at_user(log, members, uuid)
-
-
-def _look_at_answer(log: Log, members: Members, uuid: str) -> None:
-    message = value_of(members.get("message"))
-    if not isinstance(message, dict):
-        return
-    origin = text_of(members.get("requestSessionId"))
-    if origin and origin != log.name:
-        log.foreign = origin
-    if message.get("model") != names.SYNTHETIC:
-        log.answers += 1
-        if log.answers == 1:
-            log.copy = "requestId" not in members
-        if log.answers <= _HEAD:
-            log.head.add(_key(text_member(message, "id") or uuid))
-    content = message.get("content")
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict) and block.get("name") in names.AGENT_TOOLS:
-            asked = block.get("input")
-            if isinstance(asked, dict) and not is_true(members.get("isSidechain")):
-                log.tasks.append((text_member(block, "id"), text_member(asked, "prompt")))
-
-
-def _look_at_user(log: Log, members: Members, uuid: str) -> None:
-    if not text_of(members.get("parentUuid")) and is_true(members.get("isSidechain")):
-        words = _prompt(members)
-        if log.is_agent:
-            log.prompt = log.prompt or words
-        else:
-            log.sidechains[uuid] = words
-    raw = members.get("toolUseResult")
-    if raw is not None and b'"agentId"' in bytes(raw):
-        told = value_of(raw)
-        message = value_of(members.get("message"))
-        content = message.get("content") if isinstance(message, dict) else None
-        for block in content if isinstance(content, list) else ():
-            if isinstance(block, dict) and isinstance(told, dict):
-                agent, call = text_member(told, "agentId"), text_member(block, "tool_use_id")
-                if agent and call:
-                    log.agents.setdefault(agent, call)
-
-
-def _prompt(members: Members) -> str:
-    message = value_of(members.get("message"))
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, list):
-        content = next((b.get("text") for b in content if isinstance(b, dict)), "")
-    return content if isinstance(content, str) else ""

@@ -60,7 +60,6 @@ class Transcript:
         self._answer_of: dict[Record, Answer] = {}
         self._answers: dict[str, Answer] = {}
         self._beside: dict[Record, list[Record]] = {}
-        self._contents: dict[tuple[str, bytes], Record] = {}
         self._results: dict[str, Record] = {}
         self._owner: dict[str, Answer] = {}
         before: Record | None = None
@@ -105,16 +104,14 @@ class Transcript:
         if record.is_synthetic:
             return
         name = record.message_id
-        digest = record.content_digest()
-        known = self._contents.get((name, digest))
-        if known is not None:
-            self._copy(record, known)
-            return
-        self._contents[name, digest] = record
         answer = self._answers.get(name)
         if answer is None:
             answer = self._answers[name] = Answer(name)
             self.answers.append(answer)
+        for known in answer.records:
+            if known.kinds == record.kinds and known.says(record):
+                self._copy(record, known)
+                return
         answer.records.append(record)
         self._answer_of[record] = answer
         for call in record.calls:
@@ -131,7 +128,7 @@ class Transcript:
             if mine in self._answer_of:
                 return
             above = self._parents.get(mine)
-            if theirs is not None and mine.content_digest() == theirs.content_digest():
+            if theirs is not None and mine.says(theirs):
                 mine.original = theirs
                 theirs = self._parents.get(theirs)
             elif mine.index > known.index:
@@ -144,7 +141,7 @@ class Transcript:
         if not calls:
             return
         known = self._results.get(calls[0])
-        if known is not None and known.content_digest() == record.content_digest():
+        if known is not None and known.says(record):
             record.original = known
             return
         for call in calls:

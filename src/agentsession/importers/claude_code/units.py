@@ -39,6 +39,9 @@ _OF_ANSWER: Final = names.ENVELOPE | {
 """Members of an answer's records that its response says once."""
 
 
+_KEPT: Final = 64
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A unit, and the blocks that it stands for on the wire.
@@ -63,9 +66,19 @@ class Units:
 
     def __init__(self, times: Times) -> None:
         self._times = times
+        self._made: dict[Record, list[Piece]] = {}
 
     def of(self, record: Record) -> list[Piece]:
         """Return what a record of the tree adds to a request; nothing for most system records."""
+        made = self._made.get(record)
+        if made is None:
+            if len(self._made) >= _KEPT:
+                self._made.clear()
+            made = self._made[record] = self._make(record)
+            record.forget()
+        return made
+
+    def _make(self, record: Record) -> list[Piece]:
         if record.type == names.USER:
             return self._user(record)
         if record.is_answer:
@@ -200,14 +213,15 @@ class Times:
 
     def of(self, record: Record) -> str:
         """Return the time of a record as the format writes it."""
-        at = record.index
-        while at >= 0:
-            found = self._records[at].time if at < len(self._records) else None
-            if found is not None:
-                return found.text
-            if at == record.index and record.is_tree:
-                self.missing += 1
-            at -= 1
+        found = record.time
+        if found:
+            return found
+        if record.is_tree:
+            self.missing += 1
+        for before in reversed(self._records[: max(record.index, 0)]):
+            found = before.time
+            if found:
+                return found
         return self._start
 
 

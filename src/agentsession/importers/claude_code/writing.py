@@ -14,13 +14,14 @@ from agentsession.canonical import sha256
 from agentsession.entries import ConfigEntry, ResponseEntry
 from agentsession.importers.accounts import Accounts
 from agentsession.importers.claude_code import names
+from agentsession.importers.claude_code.lines import members_of
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.requestlog import CannotRebuild, Request, RequestLog
 from agentsession.importers.claude_code.rules import Rules
 from agentsession.importers.claude_code.transcript import Answer, Transcript
 from agentsession.importers.claude_code.units import Piece, Times, Units
 from agentsession.importers.claude_code.usage import best_usage, usage_of
-from agentsession.importers.drafting import Node, TreeDraft
+from agentsession.importers.drafting import Node, TreeDraft, spelled
 from agentsession.parts import VCS, InstructionsPart
 from agentsession.record_entries import DecisionEntry, DispatchEntry, EnvEntry, LinkEntry
 
@@ -88,7 +89,7 @@ class Writer:
         self._calls: dict[str, list[Node]] = {}
         self.snapshots = 0
         self.responses = 0
-        self.usage: dict[str, int] = {}
+        self.usage: dict[str, int] = {"input_tokens": 0, "output_tokens": 0}
 
     # Units.
 
@@ -185,7 +186,7 @@ class Writer:
 
     def _surround(self, node: Node, record: Record) -> Node:
         conf = node.state if isinstance(node.state, Conf) else Conf()
-        cwd, branch = record.text("cwd"), record.text("gitBranch")
+        cwd, branch = record.cwd, record.branch
         if not conf.cwd:
             conf = replace(conf, cwd=self.draft.session.header.cwd)
         moved = bool(cwd) and cwd != conf.cwd
@@ -207,7 +208,6 @@ class Writer:
         for record in answer.records:
             for piece in self._units.of(record):
                 node = self.put(node, piece)
-            record.forget()
         if answer.id in self._copied:
             for record in answer.records:
                 self._accounts.folded(record.number, node.entry_id, code="fork-copy")
@@ -222,37 +222,34 @@ class Writer:
 
     def _respond(self, node: Node, answer: Answer, request: Request | None) -> Node:
         last = answer.last
-        messages = [record.message for record in answer.records]
-        raw, final = best_usage([(m.get("usage"), m.get("stop_reason")) for m in messages])
-        stop = next((m["stop_reason"] for m in reversed(messages) if m.get("stop_reason")), None)
+        told = [(record.usage, record.stop_reason) for record in answer.records]
+        raw, final = best_usage(told)
+        stop = next((reason for _, reason in reversed(told) if reason), None)
         status, incomplete = _status(answer, stop)
-        if raw is not None and not final and not Rules.of(last.text("version")).usage_is_final:
+        if raw is not None and not final and not Rules.of(last.version).usage_is_final:
             self._accounts.find("usage-incomplete", answer.id)
-        native: dict[str, Any] = {"release": last.text("version")}
-        for message in messages:
-            native |= {n: v for n, v in message.items() if n not in _IN_RESPONSE}
-        for record in answer.records:
-            for name, value in (record.members or {}).items():
-                if name not in _ITEM_ONLY:
-                    native[name] = value
+        native: dict[str, Any] = {"release": last.version}
+        native |= _members_beside(last)
         if raw is not None:
             native["usage"] = raw
         if request is not None and request.digest:
             native["requestDigest"] = request.digest
         usage = usage_of(raw)
         self._count(usage)
-        entry = ResponseEntry(
-            answer.id,
-            model=last.model,
-            status=status,
-            usage=usage,
-            incomplete=incomplete,
-            unknown={"provider": names.PROVIDER, names.NAMESPACE: text.encode(native)},
-        )
-        for record in answer.records:
-            record.forget()
+        members = {
+            "response_id": answer.id,
+            "model": last.model,
+            "status": status,
+            "usage": usage,
+            "incomplete": incomplete,
+            names.NAMESPACE: native,
+            "provider": names.PROVIDER,
+        }
+        written = {n: v for n, v in members.items() if v or n in ("response_id", "status")}
         self.responses += 1
-        return self.draft.add(node, entry, answer.id, "response", self._times.of(last))
+        body = spelled(written)[1:-1]
+        ts = self._times.of(last)
+        return self.draft.place(node, ResponseEntry, body, answer.id, "response", ts)
 
     def failed(self, node: Node, request: Request, error: Record | None) -> Node:
         """Append a logged request that no answer followed, as a failed response."""
@@ -262,7 +259,7 @@ class Writer:
             value = value if isinstance(value, dict) else {}
             code, words = value.get("status"), value.get("formatted") or value.get("message")
             told = {"code": str(code or "connection"), "message": str(words or "the call failed")}
-        native: dict[str, Any] = {"release": request.record.text("version")}
+        native: dict[str, Any] = {"release": request.record.version}
         native["requestRef"] = request.id
         if request.digest:
             native["requestDigest"] = request.digest
@@ -292,22 +289,25 @@ class Writer:
     def result(self, node: Node, record: Record) -> Node:
         """Append a result, and before it who allowed the call and that the tool ran."""
         pieces = self._units.of(record)
-        told = record.value("toolUseResult")
-        told = told if isinstance(told, dict) else {}
+        told: Mapping[str, Any] = {}
+        if b'"agentId"' in record.raw:
+            value = record.value("toolUseResult")
+            told = value if isinstance(value, dict) else {}
         for call in record.results:
             target = self._home(node, call)
             if target:
                 node = self._decide(node, record, call, target, told)
         for piece in pieces:
             node = self.put(node, piece)
-        record.forget()
         return node
 
     def _decide(
         self, node: Node, record: Record, call: str, target: str, told: Mapping[str, Any]
     ) -> Node:
-        decision = record.value("permissionDecision")
-        denial = record.text("toolDenialKind")
+        decision: Any = None
+        denial = ""
+        if b'"permissionDecision"' in record.raw or b'"toolDenialKind"' in record.raw:
+            decision, denial = record.value("permissionDecision"), record.text("toolDenialKind")
         rejected = bool(denial)
         if isinstance(decision, dict) or denial:
             decision = decision if isinstance(decision, dict) else {}
@@ -332,7 +332,9 @@ class Writer:
             child = child or f"{record.text('sessionId')}-agent-{agent}"
         if child:
             node = self._add(node, LinkEntry.subsession(child, call), record, f"link {call}")
-        return self._add(node, DispatchEntry(call, target), record, f"dispatch {call}")
+        body = spelled({"call_id": call, "target": target})[1:-1]
+        role, ts = f"dispatch {call}", self._times.of(record)
+        return self.draft.place(node, DispatchEntry, body, record.where, role, ts)
 
     def _home(self, node: Node, call: str) -> str:
         """The entry on the path that holds a call; empty when there is none."""
@@ -350,8 +352,20 @@ class Writer:
 _FAR: Final = 400
 
 
+def _members_beside(record: Record) -> dict[str, Any]:
+    """What an answer's record says of the whole answer, as JSON text by name."""
+    found: dict[str, Any] = {}
+    members = record.members
+    message = members.get("message")
+    if message is not None:
+        inner = members_of(bytes(message)) or {}
+        found |= {name: raw for name, raw in inner.items() if name not in _IN_RESPONSE}
+    found |= {name: raw for name, raw in members.items() if name not in _ITEM_ONLY}
+    return found
+
+
 def _status(answer: Answer, stop: object) -> tuple[str, dict[str, Any] | None]:
-    if any(bytes(r.get("isAbortedMidStream") or b"") == b"true" for r in answer.records):
+    if any(b'"isAbortedMidStream":true' in record.raw for record in answer.records):
         return "incomplete", {"reason": "interrupted"}
     if isinstance(stop, str) and stop in _STOPS:
         return "incomplete", {"reason": _STOPS[stop]}

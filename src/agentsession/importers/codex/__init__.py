@@ -12,8 +12,8 @@ sent. docs/formats/codex.md is the mapping, docs/formats/codex-codes.md lists th
 """
 
 from agentsession.importers.codex.codes import CODES
-from agentsession.importers.codex.counting import usage_records
-from agentsession.importers.codex.importer import Codex
+from agentsession.importers.codex.importer import Codex, usage_records
 from agentsession.importers.codex.profiles import profile_of_response
+from agentsession.importers.codex.replaying import replay, sessions
 
-__all__ = ["CODES", "Codex", "profile_of_response", "usage_records"]
+__all__ = ["CODES", "Codex", "profile_of_response", "replay", "sessions", "usage_records"]

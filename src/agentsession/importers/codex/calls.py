@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentsession.importers.codex.lines import string
 from agentsession.importers.codex.units import Unit
 from agentsession.importers.codex.usage import Counts
 
@@ -109,3 +110,12 @@ class Ending:
         if self.error is not None:
             return "failed", None, self.error
         return "incomplete", {"reason": self.reason or "stream_ended"}, None
+
+
+def error_of(error: dict[str, Any]) -> dict[str, Any]:
+    """Return what ended a turn as a response's error."""
+    info = error.get("codex_error_info")
+    code = info if isinstance(info, str) else "error"
+    if isinstance(info, dict) and info:
+        code = next(iter(info))
+    return {"code": code, "message": string(error.get("message"))}

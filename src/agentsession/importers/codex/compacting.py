@@ -43,6 +43,7 @@ def compacted(reading: Reading, line: Line, number: int) -> None:
         writer.empty()
         entry_id = writer.note(_native(line, call), _name(line), "compaction", line.time)
     if call is not None:
+        reading.accounts.find("summary-prompt-not-stored", line.place)
         if call.counts is not None:
             calling.converted.add(call.counts)
         for folded in [*(element.number for element in call.elements), *call.numbers]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from agentsession.importers.codex import lines
 from agentsession.importers.codex.copies import copied_lines
@@ -15,8 +16,16 @@ from agentsession.importers.codex.rollouts import Index, Rollout
 from agentsession.importers.codex.usage import Counter, Counts, counts_of, usage_of
 from agentsession.importers.usage import UsageRecord
 
+_MARKS: Final = (
+    b'"token_count"',
+    b'"token_usage_record"',
+    b'"turn_context"',
+    b'"session_meta"',
+    b'"thread_settings_applied"',
+)
 
-def usage_records(index: Index) -> Iterator[UsageRecord]:
+
+def records_of(index: Index) -> Iterator[UsageRecord]:
     """Yield what each model call of a source used, each once.
 
     Copies in forks and children are passed over, and so are counters that were written again.
@@ -41,7 +50,7 @@ class _Counting:
         base, end = self.rollout.base
         self._follow(self.index.file(base), end, frozenset())
         copied = copied_lines(self.index, self.rollout)
-        for at, line in enumerate(self.rollout.lines()):
+        for at, line in enumerate(self.rollout.lines(_MARKS)):
             own = not 0 < at <= copied
             for counts, key in self._read(line):
                 if own:
@@ -53,7 +62,7 @@ class _Counting:
             return
         earlier, before = base.base
         self._follow(self.index.file(earlier), before, above | {base.path})
-        for line in base.lines():
+        for line in base.lines(_MARKS):
             if line.ordinal is not None and end is not None and line.ordinal >= end:
                 return
             for _ in self._read(line):

@@ -93,6 +93,35 @@ def _counts(name: str, logged: dict[str, Any], ours: dict[str, Any]) -> bool:
     return name != "id" or _MADE_ID.fullmatch(string(logged.get("id"))) is None
 
 
+def is_cut_again(logged: Messages, ours: Messages) -> bool:
+    """Return whether nothing differs but outputs that were cut once more. Spec: codex 8.1."""
+    if len(logged) != len(ours):
+        return False
+    other = [(one, two) for one, two in zip(logged, ours, strict=True) if not same(one, two)]
+    return bool(other) and all(_is_shorter(one, two) for one, two in other)
+
+
+def _is_shorter(logged: dict[str, Any], ours: dict[str, Any]) -> bool:
+    member = "output" if "output" in logged else "content"
+    if "call_id" not in logged and "tool_call_id" not in logged:
+        return False
+    sent, stored = logged.get(member), ours.get(member)
+    if not isinstance(sent, str) or not isinstance(stored, str):
+        return False
+    cut = _CUT.fullmatch(sent)
+    begins = (cut[1] if cut is not None else sent)[:100]
+    return stored.startswith(begins) and same({**logged, member: ""}, {**ours, member: ""})
+
+
+def goes_on(logged: Messages, ours: Messages) -> bool:
+    """Return whether a request goes on, with input, from one that left no answer."""
+    return (
+        0 < len(logged) < len(ours)
+        and ours[len(logged)].get("role") in {"user", "developer"}
+        and same(logged, ours[: len(logged)])
+    )
+
+
 def difference(logged: Messages, ours: Messages) -> tuple[int, str]:
     """Return how many messages are the same, and in words where the first other one is."""
     at = 0

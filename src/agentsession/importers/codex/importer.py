@@ -14,7 +14,7 @@ from agentsession.errors import NoSession
 from agentsession.findings import Finding
 from agentsession.importers.base import Converted, Importer, NativeSession, Rest, Source
 from agentsession.importers.codex.codes import CODES
-from agentsession.importers.codex.counting import usage_records
+from agentsession.importers.codex.counting import records_of
 from agentsession.importers.codex.lines import string
 from agentsession.importers.codex.places import find, home
 from agentsession.importers.codex.rollouts import Index
@@ -85,9 +85,9 @@ class Codex(Importer):
                     findings.append(Finding(_BAD_PLACE, CODES[_BAD_PLACE], rollout.path))
         return Rest((), tuple(findings), dict(index.told.tables), read)
 
-    def usage(self, source: Source) -> Iterator[UsageRecord]:
-        """Yield what each model call used, as the files record it."""
-        return usage_records(self._index(source))
+    def usage_records(self, source: Source) -> Iterator[UsageRecord]:
+        """Yield what each model call used, as the files record it; nothing is converted."""
+        return records_of(self._index(source))
 
     def close(self) -> None:
         """Let go of what was read."""
@@ -97,3 +97,8 @@ class Codex(Importer):
         if self._opened is None or self._opened[0] != source:
             self._opened = (source, Index(source.paths))
         return self._opened[1]
+
+
+def usage_records(source: Source) -> Iterator[UsageRecord]:
+    """Yield what each model call of a source used, straight from the files, each once."""
+    return records_of(Index(source.paths))

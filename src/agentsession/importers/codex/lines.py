@@ -8,7 +8,7 @@ Spec: codex 2.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -94,12 +94,13 @@ def moment(time: str) -> Timestamp | None:
     return Timestamp.parse(time) if time else None
 
 
-def read_lines(path: str, name: str) -> Iterator[Line]:
+def read_lines(path: str, name: str, only: Sequence[bytes] = ()) -> Iterator[Line]:
     """Yield the records of a rollout file, in order; blank lines are none.
 
     Args:
         path: the file.
         name: what its records are named after.
+        only: decode only lines that hold one of these; the others are ``unknown``.
 
     Raises:
         OSError: when the file cannot be read.
@@ -107,7 +108,9 @@ def read_lines(path: str, name: str) -> Iterator[Line]:
     with open(path, "rb") as file:
         for number, raw in enumerate(file, 1):
             stripped = raw.strip(b" \t\r\n")
-            if stripped:
+            if only and stripped and not any(mark in stripped for mark in only):
+                yield Line(f"{name}:{number}", UNKNOWN, size=len(stripped))
+            elif stripped:
                 yield from _records(stripped, f"{name}:{number}")
 
 

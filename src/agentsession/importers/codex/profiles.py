@@ -11,7 +11,7 @@ from agentsession import text
 from agentsession.entries import ResponseEntry
 from agentsession.errors import AgentSessionError
 from agentsession.importers.codex.lines import mapping, string
-from agentsession.importers.codex.reading import version_of
+from agentsession.importers.codex.releases import version_of
 from agentsession.importers.codex.writer import NAMESPACE
 from agentsession.wire.profiles_codex import CodexProfile, codex_profile
 

@@ -13,9 +13,10 @@ from agentsession import text
 from agentsession.importers.accounts import Accounts
 from agentsession.importers.codex import lines
 from agentsession.importers.codex.calling import Calling
-from agentsession.importers.codex.calls import Element, Ending
+from agentsession.importers.codex.calls import Element, Ending, error_of
 from agentsession.importers.codex.compacting import compacted
 from agentsession.importers.codex.lines import Line, mapping, string
+from agentsession.importers.codex.releases import version_of
 from agentsession.importers.codex.settings import Settings
 from agentsession.importers.codex.showing import DISPLAY, Showing
 from agentsession.importers.codex.state import ASKED_BY_TOOL, ASKED_BY_USER, State
@@ -324,7 +325,7 @@ class Reading:
         error = line.payload.get("error")
         ending = Ending()
         if isinstance(error, dict):
-            ending = Ending("error", _error(error))
+            ending = Ending("error", error_of(error))
         elif isinstance(error, str):
             ending = Ending("error", {"code": "error", "message": error})
         self._stop(line, number, ending, "error" if ending.reason else "done")
@@ -423,21 +424,3 @@ class Reading:
         self.calling.flush()
         entry_id = self.writer.note({"line": line.payload}, "", "unknown", line.time)
         self.accounts.entry(number, entry_id, code=code)
-
-
-def version_of(release: str) -> tuple[int, ...]:
-    """Return a release's numbers; the newest for one that has none."""
-    numbers: list[int] = []
-    for part in release.split("-", maxsplit=1)[0].split("."):
-        if not part.isascii() or not part.isdigit() or len(part) > 6:
-            break
-        numbers.append(int(part))
-    return tuple(numbers) or (999,)
-
-
-def _error(error: dict[str, Any]) -> dict[str, Any]:
-    info = error.get("codex_error_info")
-    code = info if isinstance(info, str) else "error"
-    if isinstance(info, dict) and info:
-        code = next(iter(info))
-    return {"code": code, "message": string(error.get("message"))}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -82,10 +82,14 @@ class Rollout:
             found = root
         return found
 
-    def lines(self) -> Iterator[Line]:
-        """Yield the file's records; none when it cannot be read."""
+    def lines(self, only: Sequence[bytes] = ()) -> Iterator[Line]:
+        """Yield the file's records; none when it cannot be read.
+
+        Args:
+            only: see :func:`lines.read_lines`.
+        """
         try:
-            yield from lines.read_lines(self.path, self.name)
+            yield from lines.read_lines(self.path, self.name, only)
         except OSError:
             return
 

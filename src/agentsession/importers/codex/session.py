@@ -16,7 +16,8 @@ from agentsession.importers.codex import lines, tools
 from agentsession.importers.codex.codes import CODES
 from agentsession.importers.codex.copies import copied_lines
 from agentsession.importers.codex.lines import Line
-from agentsession.importers.codex.reading import Reading, version_of
+from agentsession.importers.codex.reading import Reading
+from agentsession.importers.codex.releases import version_of
 from agentsession.importers.codex.rollouts import Index, Rollout
 from agentsession.importers.codex.state import State
 from agentsession.importers.codex.usage import usage_of

@@ -68,6 +68,7 @@ class Database:
         self._failed = False
         self._salvaged = False
         self._untold: list[Stray] = []
+        self._damaged: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"Database({os.fspath(self.path)!r})"
@@ -94,6 +95,11 @@ class Database:
     def name(self) -> str:
         """The database's file name."""
         return os.fsencode(self.path.name).decode("utf-8", "replace") or DATABASE_NAME
+
+    @property
+    def damaged(self) -> frozenset[str]:
+        """The tables, by their names in OpenCode, of which rows were found to be lost."""
+        return self._damaged
 
     def sessions(self) -> SessionsRead:
         """Return the sessions of both session tables, each by id.
@@ -238,8 +244,11 @@ class Database:
 
     def _salvage(self, opened: _Opened) -> None:
         self._salvaged = True
-        names = [opened.source.schema.prefix + table for table in opened.source.schema.columns]
-        self._untold += salvage(opened.snapshot.connection, self.name, names)
+        prefix = opened.source.schema.prefix
+        names = [prefix + table for table in opened.source.schema.columns]
+        lost = salvage(opened.snapshot.connection, self.name, names)
+        self._damaged |= {stray.id.removeprefix(prefix) for stray in lost}
+        self._untold += lost
 
     def _lost(self, table: str, why: str) -> None:
         unit = f"{self.name}:{table}" if table else self.name

@@ -28,12 +28,21 @@ from agentsession.importers.opencode.places import (
     find_sessions,
     store_of,
 )
-from agentsession.importers.opencode.records import DIRECTORY, FILE, TABLE, Stray
+from agentsession.importers.opencode.records import (
+    DIRECTORY,
+    FILE,
+    PART,
+    SESSION,
+    TABLE,
+    Stray,
+)
 from agentsession.importers.opencode.tree import Tree
 from agentsession.timestamp import Timestamp
 
 _BAD: Final = "unreadable-record"
 _STRAY: Final = "stray"
+_LEFT_PART: Final = "part-without-message"
+_LOST: Final = "unreadable-session"
 _PLACES: Final = frozenset({DIRECTORY, FILE, TABLE})
 
 
@@ -45,6 +54,7 @@ class OpenCode(Importer):
     """
 
     name = "opencode"
+    keeps_places = True
 
     def __init__(self) -> None:
         self._opened: tuple[Source, conversion.Source] | None = None
@@ -90,11 +100,19 @@ class OpenCode(Importer):
         for store in opened.stores:
             tables |= {f"{store.name}:{name}": count for name, count in store.others().items()}
         records, findings = [], []
+        named: dict[str, int] = {}
         for stray in opened.strays:
             if stray.kind in _PLACES:
                 findings.append(_told(stray))
-            else:
-                records.append(_left_out(stray))
+                continue
+            record = _left_out(stray, known=stray.session in opened)
+            records.append(record)
+            if record.code == _LEFT_PART:
+                findings.append(Finding(_LEFT_PART, record.sentence, stray.session))
+            elif record.code == _STRAY and stray.kind != SESSION:
+                name = stray.session or f"{stray.kind} {stray.unit}"
+                named[name] = named.get(name, 0) + 1
+        findings += [_of_no_session(name, count) for name, count in named.items()]
         read = sum(s.units() for s in opened.stores if isinstance(s, (Tree, Database)))
         return Rest(tuple(records), tuple(findings), tables, read)
 
@@ -129,8 +147,16 @@ def _time(millis: int | None) -> Timestamp | None:
         return None
 
 
-def _left_out(stray: Stray) -> Disposition:
+def _of_no_session(name: str, count: int) -> Finding:
+    """Return what is told of conversation records whose session has no record."""
+    sentence = f"{conversion.CODES[_LOST]}: {count} left out"
+    return Finding(_LOST, sentence, name, count)
+
+
+def _left_out(stray: Stray, *, known: bool) -> Disposition:
     code = _BAD if stray.malformed else _STRAY
+    if code == _STRAY and stray.kind == PART and known:
+        code = _LEFT_PART
     return Disposition(
         stray.kind, stray.unit, Outcome.LEFT_OUT, code=code, sentence=conversion.CODES[code]
     )

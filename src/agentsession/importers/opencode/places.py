@@ -82,16 +82,18 @@ def preview_database(directory: str | os.PathLike[str]) -> Path | None:
 def is_data_dir(directory: str | os.PathLike[str]) -> bool:
     """Return whether a directory is an OpenCode data directory.
 
-    It holds ``opencode.db``, or a ``storage/`` tree with sessions in it.
+    It holds ``opencode.db``, or a ``storage/`` tree with sessions in it, or with messages
+    or parts whose sessions are lost.
     """
     root = Path(directory)
     if os.path.isfile(root / names.DATABASE_NAME):
         return True
     return any(
         entry.is_record
-        for project in files.entries(root / names.DIR_STORAGE / names.DIR_SESSION)
-        if project.is_dir
-        for entry in files.entries(project.path)
+        for kind in (names.DIR_SESSION, names.DIR_MESSAGE, names.DIR_PART)
+        for folder in files.entries(root / names.DIR_STORAGE / kind)
+        if folder.is_dir
+        for entry in files.entries(folder.path)
     )
 
 

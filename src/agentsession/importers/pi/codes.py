@@ -47,7 +47,7 @@ CODES: Final = MappingProxyType(
         "repeated-record": "the record stands in the file more than once",
         "unknown-record": "the record has a type pi never wrote; it is kept as it is",
         "unknown-role": "the message has a role pi never wrote; it is kept as it is",
-        "value-not-kept": "a value beside an item has no JSON form and was left out",
+        "value-not-kept": "a value that no entry can hold was replaced",
         "other-copy": "another copy of the session holds more records",
         UNKNOWN_CONTENT: "more than 5% of the file's bytes are records pi never wrote",
     }

@@ -17,7 +17,7 @@ from agentsession.importers.base import UNKNOWN_CONTENT, Converted
 from agentsession.importers.drafting import Node
 from agentsession.importers.pi import records as pi
 from agentsession.importers.pi.answers import dispatch_of, made_request, response_of
-from agentsession.importers.pi.lowering import kept, units
+from agentsession.importers.pi.lowering import kept
 from agentsession.importers.pi.records import mapping, objects, string
 from agentsession.importers.pi.releases import Release, releases
 from agentsession.importers.pi.settings import Setting
@@ -146,7 +146,7 @@ class _Conversion(Writing):
             self._is_built = False
             self._edits[entry.place] = entry
             return self._note(entry, node)
-        if not units(entry, self._times[entry.place]):
+        if not self._lowered.units(entry):
             code = "" if record.is_known else "unknown-record"
             if record.type == pi.MESSAGE and not record.is_known:
                 code = "unknown-role"
@@ -183,7 +183,7 @@ class _Conversion(Writing):
 
     def _compaction(self, entry: Native, node: Node, wanted: Setting) -> tuple[Node, Setting]:
         value = entry.record.value
-        self._window = build(entry.path(), self._release, self._times)
+        self._window = build(entry.path(), self._release, self._lowered)
         self._at, self._is_built = entry.parent, True
         used = usage_of(value.get("usage"))
         self._totals.add(value.get("usage"), used)
@@ -245,7 +245,7 @@ class _Conversion(Writing):
         name = string(message.get("responseId")) or entry.name
         failed = is_failed(entry) and release >= (0, 49)
         if requested or not failed:
-            for unit in units(entry, ts):
+            for unit in self._lowered.units(entry):
                 node = self._put(node, replace(unit, response=name if requested else ""))
         if requested:
             response = response_of(entry, name, release)
@@ -313,6 +313,9 @@ class _Conversion(Writing):
             accounts.find("other-copy", name, count)
         for place in self._untimed:
             accounts.find("time-missing", transcript.entries[place].name)
+        for entry in transcript.entries:
+            if entry.record.changed:
+                accounts.find("value-not-kept", entry.name)
         if self._forked.session and not self._forked.known:
             accounts.find("fork-origin-unknown", transcript.session_id)
         if transcript.unknown * _LOUD > transcript.size:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from agentsession import text
-from agentsession.errors import AgentSessionError, NotJSON
 from agentsession.importers.drafting import Unit
 from agentsession.importers.opencode.convert.script import stringify
 from agentsession.importers.pi.records import (
@@ -24,6 +23,7 @@ from agentsession.importers.pi.records import (
     RESULT,
     USER,
     Record,
+    holdable,
     mapping,
     objects,
     string,
@@ -177,13 +177,14 @@ def _answered(name: str, message: Mapping[str, Any]) -> Iterator[Unit]:
     blocks = objects(message.get("content"))
     calls = [string(block.get("id")) for block in blocks if block.get("type") == "toolCall"]
     shared = shared_calls(calls)
+    api = {wire.API: message["api"]} if string(message.get("api")) else {}
     for place, block in enumerate(blocks):
         item, metadata, secret = _block(f"{name}.{place}", block, shared)
         origin = Origin(
             message=name,
             provider=string(message.get("provider")),
             model=string(message.get("model")),
-            metadata={wire.API: message.get("api"), **metadata} if message.get("api") else metadata,
+            metadata={**api, **metadata},
             encrypted=secret,
             error=message.get("stopReason") == "error",
             unfinished=message.get("stopReason") == "aborted",
@@ -225,7 +226,7 @@ def _spoken(name: str, block: Mapping[str, Any]) -> tuple[dict[str, Any], dict[s
 
 def _reasoned(name: str, block: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], str]:
     words, signature = string(block.get("thinking")), string(block.get("thinkingSignature"))
-    recorded = mapping(wire.parsed(signature)) if signature.startswith("{") else {}
+    recorded = holdable(mapping(wire.parsed(signature))) if signature.startswith("{") else {}
     if recorded.get("type") == "reasoning":
         item = dict(recorded)
         spelled = reasoning_text(Piece(Item(item), Origin()))
@@ -326,10 +327,5 @@ def _native(value: Mapping[str, Any], told: set[str]) -> dict[str, Any]:
 
 
 def kept(value: Mapping[str, Any]) -> bytes:
-    """Return native values as JSON text; nothing for none, or for what has no JSON form."""
-    if not value:
-        return b""
-    try:
-        return text.encode(value)
-    except (AgentSessionError, NotJSON):
-        return b""
+    """Return native values as JSON text; nothing for none."""
+    return text.encode(value) if value else b""

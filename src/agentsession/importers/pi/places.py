@@ -72,7 +72,7 @@ def is_session(path: str) -> bool:
             head = file.readline(_HEAD)
     except (OSError, ValueError):
         return is_named_as_session(path)
-    return is_header(_value(head)) or is_named_as_session(path)
+    return (b'"session"' in head and is_header(_value(head))) or is_named_as_session(path)
 
 
 def is_header(value: object) -> bool:

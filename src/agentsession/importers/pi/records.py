@@ -6,12 +6,16 @@ Spec: pi 1 to 4.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agentsession import text
 from agentsession.errors import NotJSON
+
+_HUGE: Final = re.compile(rb"[0-9]{300}|[eE]\+?[0-9]{3}")
+_DEEP: Final = 9_000
 
 HEADER: Final = "session"
 MESSAGE: Final = "message"
@@ -65,12 +69,14 @@ class Record:
         size: how many bytes it has, its line end included.
         value: the object; empty when it cannot be read.
         readable: whether it is an object.
+        changed: whether values in it that no entry can hold were replaced.
     """
 
     line: int
     size: int
     value: dict[str, Any] = field(default_factory=dict)
     readable: bool = True
+    changed: bool = False
 
     @property
     def type(self) -> str:
@@ -140,17 +146,56 @@ def read(path: str) -> Iterator[Record]:
     with open(path, "rb") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
-                yield _record(number, line)
+                yield record_of(number, line)
 
 
-def _record(number: int, line: bytes) -> Record:
+def record_of(number: int, line: bytes) -> Record:
+    """Return the record of a line."""
     try:
         value = text.parse(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
     except NotJSON:
         value = None
-    if isinstance(value, dict):
-        return Record(number, len(line), value)
-    return Record(number, len(line), readable=False)
+    if not isinstance(value, dict):
+        return Record(number, len(line), readable=False)
+    if _HUGE.search(line) or line.count(b"[") + line.count(b"{") > _DEEP:
+        held = holdable(value)
+        return Record(number, len(line), held, changed=held != value)
+    return Record(number, len(line), value)
+
+
+def holdable(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an object that an entry can hold.
+
+    A number beyond any double is its own text, and what is nested too deeply is ``null``.
+    """
+    top: dict[str, Any] = {}
+    waiting: list[tuple[dict[str, Any] | list[Any], dict[str, Any] | list[Any], int]] = [
+        (value, top, 1)
+    ]
+    while waiting:
+        given, held, depth = waiting.pop()
+        names: list[Any] = list(given) if isinstance(given, dict) else list(range(len(given)))
+        for name in names:
+            member = given[name]
+            kept: Any = member
+            if isinstance(member, (dict, list)):
+                kept = type(member)() if depth < _DEEP else None
+                if kept is not None:
+                    waiting.append((member, kept, depth + 1))
+            elif isinstance(member, (int, float)) and not _is_double(member):
+                kept = str(member)
+            if isinstance(held, dict):
+                held[name] = kept
+            else:
+                held.append(kept)
+    return top
+
+
+def _is_double(number: float) -> bool:
+    try:
+        return math.isfinite(float(number))
+    except OverflowError:
+        return False
 
 
 # Values of any type, read as the kind that is wanted.

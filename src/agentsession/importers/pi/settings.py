@@ -12,7 +12,6 @@ from typing import Any, Final
 from agentsession import text
 from agentsession.canonical import sha256
 from agentsession.entries import ConfigEntry
-from agentsession.errors import AgentSessionError
 from agentsession.importers.pi.lowering import kept
 from agentsession.importers.pi.records import mapping, objects, string
 from agentsession.parts import InstructionsPart
@@ -90,10 +89,7 @@ def _tool(name: str, tool: Mapping[str, Any]) -> bytes:
         "description": string(tool.get("description")),
         "parameters": tool.get("parameters"),
     }
-    try:
-        return text.encode(said)
-    except AgentSessionError:
-        return text.encode({"type": "function", "name": name})
+    return text.encode(said)
 
 
 def change(before: Setting, after: Setting, native: Mapping[str, Any]) -> ConfigEntry:

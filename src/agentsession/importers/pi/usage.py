@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+import msgspec
+
 from agentsession.importers.base import Source
 from agentsession.importers.pi.names import Naming
 from agentsession.importers.pi.places import files_below, id_in_name, is_header
@@ -17,17 +19,19 @@ from agentsession.importers.pi.records import (
     ASSISTANT,
     BRANCH_SUMMARY,
     COMPACTION,
+    MESSAGE,
     USAGE,
     Record,
     amount,
     count,
     mapping,
-    read,
+    record_of,
     string,
 )
 from agentsession.importers.usage import UsageRecord
 from agentsession.timestamp import Timestamp
 
+_ANSWERED: Final = b'{"type":"message","id":"'
 _SUMMARIES: Final = frozenset({COMPACTION, BRANCH_SUMMARY, USAGE})
 
 
@@ -62,12 +66,44 @@ def cost_of(given: object) -> float | None:
 def usage_records(source: Source) -> Iterator[UsageRecord]:
     """Yield what each model call of a source used; the files are read line by line.
 
-    A fork's copies, and a copy of a file made before an upgrade, have the key of the call
+    A session comes before its forks. A fork's copies, and a copy of a file made before an upgrade, have the key of the call
     they are copies of. A file that cannot be read is passed over.
     """
-    for place in source.paths:
-        for path in files_below(place):
-            yield from _of_file(path)
+    found = dict.fromkeys(path for place in source.paths for path in files_below(place))
+    for path in sorted(found, key=_age):
+        yield from _of_file(path)
+
+
+def _age(path: str) -> tuple[str, bool, str]:
+    """Tell files apart so that a session comes before its forks."""
+    try:
+        with open(path, "rb") as file:
+            header = record_of(1, file.readline()).value
+    except OSError:
+        header = {}
+    forked = "parentSession" in header or "branchedFrom" in header
+    return string(header.get("timestamp")), forked, path
+
+
+class _Said(msgspec.Struct):
+    """What of a message counts."""
+
+    role: str = ""
+    model: str = ""
+    provider: str = ""
+    usage: dict[str, Any] | None = None
+
+
+class _Line(msgspec.Struct):
+    """What of a line counts: its other members are passed over."""
+
+    type: str
+    id: str
+    timestamp: str = ""
+    message: _Said | None = None
+
+
+_FAST: Final = msgspec.json.Decoder(_Line)
 
 
 def _of_file(path: str) -> Iterator[UsageRecord]:
@@ -75,10 +111,14 @@ def _of_file(path: str) -> Iterator[UsageRecord]:
     naming = Naming()
     model = provider = ""
     try:
-        for record in read(path):
-            if record.line == 1 and is_header(record.value):
-                session_id, cwd = record.id, string(record.value.get("cwd"))
-            elif record.readable:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                if number > 1 and not _may_count(line):
+                    continue
+                record = _quick(number, line) or record_of(number, line)
+                if number == 1 and is_header(record.value):
+                    session_id, cwd = record.id, string(record.value.get("cwd"))
+                    continue
                 message = record.message
                 if record.role == ASSISTANT:
                     model, provider = string(message.get("model")), string(message.get("provider"))
@@ -94,10 +134,45 @@ def _of_file(path: str) -> Iterator[UsageRecord]:
                     cwd,
                     usage_of(used) or {},
                     cost_of(used),
-                    f"pi:{name}:{record.timestamp}",
+                    f"pi:{_own(record) or name}:{record.timestamp}",
                 )
     except OSError:
         return
+
+
+def _own(record: Record) -> str:
+    """Return a record's own id; empty for one that an upgrade gave."""
+    return "" if record.is_first_version else record.id
+
+
+def _may_count(line: bytes) -> bool:
+    """Return whether a line can hold counts; a name may be spelled with escapes."""
+    return b'"usage"' in line or b"\\u00" in line
+
+
+def _quick(number: int, line: bytes) -> Record | None:
+    """Return the record of an answer as later releases write it, without what it says."""
+    if not line.startswith(_ANSWERED):
+        return None
+    try:
+        found = _FAST.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    if found.type != MESSAGE or found.message is None:
+        return None
+    said = {
+        "role": found.message.role,
+        "model": found.message.model,
+        "provider": found.message.provider,
+        "usage": found.message.usage,
+    }
+    value = {
+        "type": MESSAGE,
+        "id": found.id,
+        "timestamp": found.timestamp,
+        "message": said,
+    }
+    return Record(number, len(line), value)
 
 
 def _used(record: Record) -> object:

@@ -30,25 +30,46 @@ def is_failed(entry: Native) -> bool:
     return string(entry.record.message.get("stopReason")) in _FAILED
 
 
+class Lowered:
+    """The entries of a session as items, each lowered once.
+
+    Args:
+        times: when each entry was written, by its place, as the format writes it.
+    """
+
+    def __init__(self, times: Sequence[str]) -> None:
+        self._times = times
+        self._known: dict[int, list[Unit]] = {}
+
+    def units(self, entry: Native, edited: Mapping[str, Any] | None = None) -> list[Unit]:
+        """Return what an entry adds to a context, as a context edit left it if one did."""
+        if edited is not None:
+            return units(entry, self._times[entry.place], edited)
+        found = self._known.get(entry.place)
+        if found is None:
+            found = self._known[entry.place] = units(entry, self._times[entry.place])
+        return found
+
+
 class Window:
     """What is sent at a place of a session, as one release sends it.
 
     Args:
         release: the release.
-        times: when each entry was written, by its place, as the format writes it.
+        lowered: the session's entries as items.
     """
 
-    def __init__(self, release: Release, times: Sequence[str]) -> None:
+    def __init__(self, release: Release, lowered: Lowered) -> None:
         self.release = release
         self.units: list[Unit] = []
-        self._times = times
+        self._lowered = lowered
         self._caller = ""
         self._pending: dict[str, Unit] = {}
 
     def push(self, entry: Native, edited: Mapping[str, Any] | None = None) -> None:
         """Add an entry that a request holds."""
         role = entry.record.role
-        found = units(entry, self._times[entry.place], edited)
+        found = self._lowered.units(entry, edited)
         if role == RESULT:
             self.units += [self._returned(entry, unit) for unit in found]
             return
@@ -80,9 +101,9 @@ def _given(call: Unit) -> str:
     return string(metadata.get("id")) or string(call.item["call_id"])
 
 
-def build(path: Sequence[Native], release: Release, times: Sequence[str]) -> Window:
+def build(path: Sequence[Native], release: Release, lowered: Lowered) -> Window:
     """Return the window at the end of a path."""
-    window = Window(release, times)
+    window = Window(release, lowered)
     chosen = selected(path)
     edits = _edits(chosen)
     for entry in chosen:

@@ -25,7 +25,7 @@ from agentsession.importers.pi.times import of, times
 from agentsession.importers.pi.totals import Totals
 from agentsession.importers.pi.transcript import Native, Transcript
 from agentsession.importers.pi.usage import usage_of
-from agentsession.importers.pi.window import Window, build
+from agentsession.importers.pi.window import Lowered, Window, build
 from agentsession.parts import Harness
 
 FORMAT: Final = "agentsession/0.3"
@@ -53,6 +53,7 @@ class Writing:
         self._accounts = Accounts(CODES)
         self._totals = Totals()
         self._times, self._untimed = times(transcript)
+        self._lowered = Lowered(self._times)
         self._by_id = transcript.by_id()
         self._draft = TreeDraft(self._header(), NAMESPACE)
         self._draft.root.state = Setting()
@@ -64,7 +65,7 @@ class Writing:
         self._edits: dict[int, Native] = {}
         self._synced = False
         # The window at an entry, and how much of it stands at a node of the draft.
-        self._window = Window(release, self._times)
+        self._window = Window(release, self._lowered)
         self._at: Native | None = None
         self._is_built = False
         self._tip: Node | None = None
@@ -92,7 +93,7 @@ class Writing:
         fits = self._is_built and self._at is parent and self._window.release == release
         if not fits:
             path = [] if parent is None else parent.path()
-            self._window = build(path, release, self._times)
+            self._window = build(path, release, self._lowered)
             self._at, self._is_built, self._tip = parent, True, None
         return self._window
 
@@ -177,7 +178,7 @@ class Writing:
             self._accounts.find("branch-left-guessed", entry.name)
             left = self._transcript.entries[entry.place - 1] if entry.place else None
         home = self._nodes.get(left.place) if left is not None else None
-        told = PLACED | {"type", "summary", "fromId", "usage"}
+        told = PLACED | {"type", "summary", "fromId"}
         beside = kept({n: v for n, v in value.items() if n not in told})
         return BranchSummaryEntry(
             home.entry_id if home is not None else "",

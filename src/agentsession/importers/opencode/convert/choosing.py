@@ -10,8 +10,14 @@ from dataclasses import dataclass
 
 from agentsession.importers.opencode import names
 from agentsession.importers.opencode.convert.source import Copy, is_tree, last_activity
+from agentsession.importers.opencode.convert.uniting import (
+    Healed,
+    united,
+    whole_messages,
+    whole_rows,
+)
 from agentsession.importers.opencode.names import G3
-from agentsession.importers.opencode.records import MessageRecord, Row2
+from agentsession.importers.opencode.records import MESSAGE, PART, MessageRecord, Row2
 from agentsession.importers.opencode.store import MessagesRead, RowsRead
 
 _ID_HEAD = 16
@@ -25,9 +31,11 @@ class Chosen:
     Attributes:
         messages: the copy whose V1 messages are, ``None`` when none has any.
         read: those messages, and among them the ones that only another copy holds.
-        gone: the places of the latter: they were deleted from the copy that is taken.
+        gone: the places of the latter that were deleted from the copy that is taken.
+        added: the ids of the latter.
         rows: the copy whose rows are, ``None`` for a session without any.
         rows_read: those rows.
+        healed: what that copy cannot give and another one does; of messages and of rows.
         native_from: the place of the first row that no migration made; the number of rows
             when all are a migration's.
         others: the copies that are left out, with what was read of them.
@@ -38,8 +46,10 @@ class Chosen:
     messages: Copy | None
     read: MessagesRead
     gone: frozenset[int]
+    added: frozenset[str]
     rows: Copy | None
     rows_read: RowsRead
+    healed: tuple[tuple[Copy, Healed], ...]
     native_from: int
     others: tuple[tuple[Copy, MessagesRead, RowsRead], ...]
     since_tables: int | None
@@ -63,10 +73,26 @@ def choose(copies: Sequence[Copy]) -> Chosen:
         best = max(read, key=lambda f: last_activity(f[0]))
     messages = best[1] if best is not None else _NO_MESSAGES
     gone: frozenset[int] = frozenset()
+    healed: list[tuple[Copy, Healed]] = []
+    added: frozenset[str] = frozenset()
     if best is not None and len(v1) > 1:
         best = max(v1, key=lambda f: (last_activity(f[0]), _held(f[1]), not is_tree(f[0])))
-        messages, gone = _united(best[1], [found[1] for found in v1 if found is not best])
+        rest = [found for found in v1 if found is not best]
+        lost = best[0].damaged
+        messages, found_whole = whole_messages(
+            best[1], [found[1] for found in rest], parts_lost=PART in lost
+        )
+        healed += [(rest[one.source][0], one) for one in found_whole]
+        messages, gone = united(messages, [found[1] for found in rest])
+        added = frozenset(messages.messages[place].id for place in gone)
+        if MESSAGE in lost:
+            # They were not deleted: the table is damaged.
+            gone = frozenset()
     rows_read = rows[2] if rows is not None else _NO_ROWS
+    if rows is not None and len(v2) > 1:
+        rest = [found for found in v2 if found is not rows]
+        rows_read, rows_whole = whole_rows(rows_read, [found[2] for found in rest])
+        healed += [(rest[one.source][0], one) for one in rows_whole]
     native_from = _native_from(messages.messages, rows_read.rows)
     went_on = native_from < len(rows_read.rows)
     taken = {id(best[0])} if best is not None else set()
@@ -78,8 +104,10 @@ def choose(copies: Sequence[Copy]) -> Chosen:
         best[0] if best is not None else None,
         messages,
         gone,
+        added,
         rows_copy,
         rows_read if rows_copy is not None else _NO_ROWS,
+        tuple(healed),
         native_from if rows_copy is not None else 0,
         others,
         _since_tables(best[0] if best is not None else None, messages, read, gone),
@@ -95,37 +123,6 @@ def _read(copy: Copy) -> tuple[MessagesRead, RowsRead]:
 
 def _held(read: MessagesRead) -> int:
     return len({message.id for message in read.messages if not message.problem})
-
-
-def _united(
-    taken: MessagesRead, others: Sequence[MessagesRead]
-) -> tuple[MessagesRead, frozenset[int]]:
-    """Return the messages of a copy with those that only others hold, and the latter's places.
-
-    A message that only another copy holds was deleted by a revert, or came later to a copy
-    nobody looks at any more. It stands behind the one it follows there.
-    """
-    known = {message.id for message in taken.messages}
-    after: dict[str, list[MessageRecord]] = {}
-    added: set[str] = set()
-    for other in others:
-        last = ""
-        for message in other.messages:
-            if message.id in known:
-                last = message.id
-            elif message.id not in added:
-                added.add(message.id)
-                after.setdefault(last, []).append(message)
-    if not added:
-        return taken, frozenset()
-    united = list(after.get("", ()))
-    gone = set(range(len(united)))
-    for message in taken.messages:
-        united.append(message)
-        for lost in after.pop(message.id, ()):
-            gone.add(len(united))
-            united.append(lost)
-    return MessagesRead(tuple(united), taken.strays), frozenset(gone)
 
 
 def _native_from(messages: Sequence[MessageRecord], rows: Sequence[Row2]) -> int:

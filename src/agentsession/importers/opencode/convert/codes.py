@@ -52,6 +52,14 @@ CODES: Final = MappingProxyType(
         "release-unknown": "no release is known; the newest rules stand in",
         # Accounting.
         "unreadable-record": "the record cannot be read",
+        "unreadable-parts": "parts of the message cannot be read: what they said is not known",
+        "unreadable-session": "the session that records name has no record",
+        "read-from-other-copy": (
+            "a record that the copy taken cannot give was read from another copy"
+        ),
+        "part-without-message": (
+            "the part's message is not in the store: a revert left the part, or nothing wrote it"
+        ),
         "unreadable-message": "the part's message cannot be read",
         "unknown-role": "the message has a role OpenCode never wrote; it is kept as it is",
         "unknown-part": "the part has a type OpenCode never wrote; it is kept as it is",

@@ -32,6 +32,7 @@ class Frame:
         copies: how many messages at the beginning are copies from a fork's origin.
         history: what each request held.
         gone: the places of messages that were deleted from the copy that is taken.
+        parts_lost: the store lost parts without a trace.
         native, converted, copied: what steps used, as stored, as converted, and as copied.
     """
 
@@ -42,6 +43,7 @@ class Frame:
     copies: int
     history: History
     gone: frozenset[int] = frozenset()
+    parts_lost: bool = False
     native: Sum = field(default_factory=Sum)
     converted: Sum = field(default_factory=Sum)
     copied: Sum = field(default_factory=Sum)
@@ -62,6 +64,23 @@ class Frame:
                     self.accounts.left_out(part_number, "unreadable-record")
                 elif record.info is None:
                     self.accounts.left_out(part_number, "unreadable-message")
+
+    def lost(self, place: int) -> list[str] | None:
+        """Return the ids of a message's parts that cannot be read, ``None`` when none is lost.
+
+        Where a store lost parts without a trace, those of a message without any may be.
+        """
+        parts = self.records[place].parts
+        found = [part.id for part in parts if part.part is None]
+        return found if found or (self.parts_lost and not parts) else None
+
+    def note_lost(self, place: int) -> bool:
+        """Say so when parts of a message are lost; return whether some are."""
+        found = self.lost(place)
+        if found is None:
+            return False
+        self.accounts.find("unreadable-parts", self.records[place].id, max(1, len(found)))
+        return True
 
     def at(self, place: int) -> int:
         """Return when a message was made."""
@@ -122,7 +141,9 @@ class Frame:
         if lowered.is_user:
             info.pop("summary", None)
         parts = [*lowered.beside.values()]
-        return {"message": self.records[place].id, "info": info, "parts": parts}
+        told = {"message": self.records[place].id, "info": info, "parts": parts}
+        lost = self.lost(place)
+        return told if lost is None else {**told, "lost_parts": lost}
 
     def note_unknown(self, place: int) -> None:
         """Keep a message of a role OpenCode never wrote."""

@@ -90,23 +90,29 @@ class Lowered:
         return not (ran and not spoke)
 
     def sent(self, at: int, rules: Rules) -> Iterator[Unit]:
-        """Yield the units a request made at a time holds of the message."""
+        """Yield the units a request made at a time holds of the message.
+
+        Behind each step stands what its calls returned, in the order of the calls; a call
+        without a result is sent with a notice in that order too. Spec: opencode 6.3.
+        """
         if self.dropped:
             return
         for step, outputs in zip(self.steps, self.outputs, strict=True):
-            settled = {unit.call_id for unit in outputs}
+            settled = {unit.part: unit for unit in outputs}
+            calls = [unit for unit in step if unit.item["type"] == "function_call"]
             for unit in step:
-                waits = unit.item["type"] == "function_call" and unit.call_id not in settled
+                waits = unit.item["type"] == "function_call" and unit.part not in settled
                 if not waits or rules.unsettled_sent or self.is_user:
                     yield unit
-            for unit in outputs:
-                name = unit.key[0]
+            for call in calls:
+                output = settled.get(call.part)
+                if output is None:
+                    if rules.unsettled_sent:
+                        yield self.later[call.key[0]]
+                    continue
+                name = output.key[0]
                 date = self.pruned.get(name)
-                yield self.later[name] if date is not None and date <= at else unit
-            if rules.unsettled_sent:
-                for unit in step:
-                    if unit.item["type"] == "function_call" and unit.call_id not in settled:
-                        yield self.later[unit.key[0]]
+                yield self.later[name] if date is not None and date <= at else output
 
 
 def lower(record: MessageRecord, rules: Rules) -> Lowered:

@@ -23,6 +23,9 @@ from agentsession.importers.opencode.names import G3
 from agentsession.importers.opencode.records import (
     DIRECTORY,
     FILE,
+    MESSAGE,
+    PART,
+    ROW,
     TABLE,
     MessageRecord,
     QueueRow,
@@ -73,6 +76,7 @@ class _Conversion:
         origin = self._origin(copies)
         draft = Draft(self._header(timeline.start, origin))
         if records:
+            home = self._chosen.messages
             self._v1 = V1Conversion(
                 draft,
                 records,
@@ -82,6 +86,7 @@ class _Conversion:
                 origin=origin,
                 revert=session.staged_revert(),
                 gone=self._chosen.gone,
+                parts_lost=PART in home.damaged if home is not None else False,
             )
             self._v1.run()
         self._rows(draft, timeline.start, origin)
@@ -261,23 +266,34 @@ class _Conversion:
                 self._accounts.find(code, stray.unit)
                 continue
             number = self._accounts.open(stray.kind, stray.id or stray.unit)
-            self._accounts.left_out(number, "unreadable-record" if stray.malformed else "stray")
+            code = "unreadable-record" if stray.malformed else "stray"
+            if code == "stray" and stray.kind == PART:
+                code = "part-without-message"
+                self._accounts.find(code, self._id)
+            self._accounts.left_out(number, code)
 
     def _other_copies(self) -> None:
-        used = {self._chosen.read.messages[place].id for place in self._chosen.gone}
+        used = set(self._chosen.added)
+        healed = {(id(copy), one.kind, one.id): one for copy, one in self._chosen.healed}
+        self._damaged_records()
         for copy, messages, rows in self._chosen.others:
             where = copy.name
             opened = [self._accounts.open("session", f"{where}: {self._id}")]
+            records: list[tuple[str, str]] = []
             for message in messages.messages:
                 if message.id in used:
-                    # It is converted, as a branch; a third copy of it is not.
+                    # It is converted; a third copy of it is not.
                     used.discard(message.id)
                     continue
-                opened.append(self._accounts.open("message", f"{where}: {message.id}"))
-                opened += [
-                    self._accounts.open("part", f"{where}: {part.id}") for part in message.parts
-                ]
-            opened += [self._accounts.open("row", f"{where}: {row.id}") for row in rows.rows]
+                records.append((MESSAGE, message.id))
+                records += [(PART, part.id) for part in message.parts]
+            records += [(ROW, row.id) for row in rows.rows]
+            opened += [
+                self._accounts.open(kind, f"{where}: {name}")
+                for kind, name in records
+                # What was read here in the place of a damaged record is converted.
+                if healed.pop((id(copy), kind, name), None) is None
+            ]
             opened += [self._accounts.open("queue", f"{where}: {q.id}") for q in rows.queue]
             for stray in (*messages.strays, *rows.strays):
                 if stray.kind in _PLACES:
@@ -286,6 +302,14 @@ class _Conversion:
             for number in opened:
                 self._accounts.left_out(number, "other-copy")
             self._accounts.find("other-copy", f"{where}: {self._id}", len(opened))
+
+    def _damaged_records(self) -> None:
+        """Account for what the copy taken cannot give and another one did."""
+        for copy, one in self._chosen.healed:
+            self._accounts.find("read-from-other-copy", f"{copy.name}: {one.id}")
+            if one.there:
+                number = self._accounts.open(one.kind, f"{self._home.name}: {one.id}")
+                self._accounts.left_out(number, "unreadable-record")
 
     def _converted(self, draft: Draft) -> Converted:
         accounts = self._accounts

@@ -47,6 +47,11 @@ class Copy:
         """The copy's name in reports, such as ``opencode.db (G2)``."""
         return f"{self.store.name} ({self.session.generation})"
 
+    @property
+    def damaged(self) -> frozenset[str]:
+        """The tables of which rows were lost without a trace, as far as is known by now."""
+        return self.store.damaged if isinstance(self.store, Database) else frozenset()
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from agentsession.entries import ResponseEntry
@@ -18,6 +18,10 @@ from agentsession.importers.opencode.records import Revert
 from agentsession.importers.opencode.v1 import Message
 from agentsession.record_entries import DispatchEntry, LinkEntry
 
+Leaf = Callable[[int, int], str | None]
+"""Writes what a request would hold of the messages before a place, and of the parts before
+another in the message there; returns the entry it stands at."""
+
 _IN_RESPONSE: Final = MESSAGE_IDS | {"modelID", "providerID", "system"}
 
 
@@ -30,24 +34,51 @@ class Steps:
         unsettled: states of calls that have no result yet.
     """
 
-    def __init__(self, frame: Frame, revert: Revert | None) -> None:
+    def __init__(self, frame: Frame, revert: Revert | None, leaf: Leaf) -> None:
         self._frame = frame
         self._revert = revert
+        self._leaf = leaf
         self.reverted_at: str | None = None
         self.reverted = 0
+        self._awaited: int | None = None
         self.unsettled: list[dict[str, Any]] = []
 
     def watch(self, place: int) -> None:
         """Note where a staged revert begins, before a message is written."""
         frame = self._frame
+        self._awaited = None
         if self._revert is None or frame.draft.tip is None:
             return
         if self.reverted:
             self.reverted += 1
         elif frame.records[place].id == self._revert.message_id:
-            # A revert at a part moves this on when the part comes.
-            self.reverted_at = frame.draft.tip
             self.reverted = 1
+            self._begin_revert(place)
+
+    def _begin_revert(self, place: int) -> None:
+        frame = self._frame
+        record, rules = frame.records[place], frame.timeline.rules(place)
+        wanted = self._revert.part_id if self._revert is not None else ""
+        part = next((at for at, part in enumerate(record.parts) if part.id == wanted), 0)
+        if record.info is not None and record.info.role == names.ROLE_ASSISTANT and part:
+            if not frame.lowered(place).dropped and frame.history.question_of(place, rules) is None:
+                # It moves on when the part comes.
+                self.reverted_at, self._awaited = frame.draft.tip, part
+                return
+            part = 0
+        self.reverted_at = self._leaf(place, part)
+
+    def _pass(self, place: int, part: int | None) -> None:
+        """Note that what follows is behind a part, where a staged revert begins at one.
+
+        Args:
+            place: the message's place.
+            part: the place of the part that is about to be written; ``None`` for the end.
+        """
+        awaited = self._awaited
+        if awaited is not None and (part is None or part >= awaited):
+            self._awaited = None
+            self.reverted_at = self._leaf(place, awaited)
 
     def write(self, place: int, lowered: Lowered, *, request: bool, skip: int = 0) -> None:
         """Write a message: its items, the response, and what its calls returned.
@@ -59,15 +90,23 @@ class Steps:
             skip: how many of its first items stand on the path already.
         """
         frame = self._frame
-        response = frame.records[place].id if request else ""
         entry_id = ""
+        # No output may stand before the response: its own request did not hold any. What a
+        # message said after its first outputs is therefore behind it. Spec: opencode 6.3.
+        last = next((at for at, found in enumerate(lowered.outputs) if found), -1)
+        last = last if last >= 0 else len(lowered.steps) - 1
         for step, units in enumerate(lowered.steps):
             calls: list[tuple[Unit, str]] = []
-            for unit in units[skip:] if step == 0 else units:
+            response = frame.records[place].id if request and step <= last else ""
+            there = min(skip, len(units))
+            skip -= there
+            for unit in units[there:]:
                 target = self._put(place, unit, response)
                 if unit.item["type"] == "function_call":
                     calls.append((unit, target))
-            if request and step == len(lowered.steps) - 1:
+            if step == len(lowered.steps) - 1:
+                self._pass(place, None)
+            if request and step == last:
                 entry_id = self._respond(place, lowered)
             self._dispatch(place, calls)
             for unit in lowered.outputs[step]:
@@ -104,7 +143,8 @@ class Steps:
         with frame.draft.aside():
             self.write(place, lowered, request=request, skip=shared)
         for unit in sent[shared:]:
-            self._put(place, unit, response, role="copy")
+            returned = unit.item["type"] == "function_call_output"
+            self._put(place, unit, "" if returned else response, role="copy")
         frame.accounts.find("interrupted-call-unsent", frame.records[place].id)
 
     def done(self, place: int, info: Message) -> int:
@@ -115,8 +155,8 @@ class Steps:
 
     def _put(self, place: int, unit: Unit, response: str, role: str = "item") -> str:
         frame = self._frame
-        if self._reverts_at(place, unit):
-            self.reverted_at = frame.draft.tip
+        if unit.part is not None:
+            self._pass(place, unit.part)
         at = frame.at(place)
         if unit.time is not None:
             at = frame.timeline.within(place, unit.time)
@@ -126,13 +166,6 @@ class Steps:
         if unit.item.get("name") == "invalid":
             frame.accounts.find("invalid-call-arguments-lost", frame.records[place].id)
         return entry_id
-
-    def _reverts_at(self, place: int, unit: Unit) -> bool:
-        revert = self._revert
-        if revert is None or not revert.part_id or unit.part is None or not self.reverted:
-            return False
-        record = self._frame.records[place]
-        return (record.id, record.parts[unit.part].id) == (revert.message_id, revert.part_id)
 
     def _beside(self, place: int, lowered: Lowered) -> str:
         """Keep what OpenCode recorded of a message that no model call made."""
@@ -151,6 +184,9 @@ class Steps:
         }
         if lowered.beside:
             native["parts"] = [*lowered.beside.values()]
+        lost = frame.lost(place)
+        if lost is not None:
+            native["lost_parts"] = lost
         unknown: dict[str, Any] = {NAMESPACE: frame.draft.kept(native)}
         if info.provider_id:
             unknown["provider"] = info.provider_id

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -102,8 +103,7 @@ class Timeline:
             self._accounts.find("release-unknown", self._session.id)
             if self._session.generation == G1:
                 return LAST_TREE
-            bounds = [bound for record in self._records for bound in [ceiling(record)] if bound]
-            return bounds[0] if bounds else LAST_TABLES
+            return _EARLY if self._order.early else LAST_TABLES
         return version
 
     @cached_property
@@ -111,7 +111,8 @@ class Timeline:
         found: list[Rules] = []
         first = version = self._first_version()
         created = [at for at, _ in self._releases]
-        inferred = False
+        order, inferred = self._order, False
+        newest = LAST_TREE if self._session.generation == G1 else None
         for place, record in enumerate(self._records):
             in_use = bisect_right(created, self._times[place])
             candidates = [hint(record)]
@@ -119,18 +120,60 @@ class Timeline:
                 candidates.append(self._releases[in_use - 1][1])
             if self._since_tables is not None and place >= self._since_tables:
                 candidates.append((1, 2, 0))
-            bound = ceiling(record)
-            likely = max(candidates)
-            version = max(version, likely if bound is None else min(likely, bound))
+            if order.late_from is not None and place >= order.late_from:
+                candidates.append(_LATE)
+            bounds = [bound for bound in (newest, order.ceiling(place)) if bound is not None]
+            version = max(version, min(max(candidates), *bounds) if bounds else max(candidates))
             inferred = inferred or version != first
             found.append(Rules(version))
         if inferred:
             self._accounts.find("release-inferred", self._session.id)
         return found
 
+    @cached_property
+    def _order(self) -> _Order:
+        """What the order of members says of each message's release.
+
+        The order means nothing by itself: where a release stamped the session, it counts
+        only as a change, once, from the order of old releases to that of new ones. A
+        session that mixes them was written by something else. Spec: opencode 4, 12.
+        """
+        told = [
+            (place, is_late(record.info))
+            for place, record in enumerate(self._records)
+            if record.info is not None and _shows_order(record.info)
+        ]
+        early = [place for place, late in told if not late]
+        late_places = [place for place, late in told if late]
+        if not late_places:
+            return _Order(frozenset(early))
+        begin = late_places[0]
+        if not early or early[-1] > begin:
+            return _Order()
+        while begin > 0 and _is_late_user(self._records[begin - 1]):
+            begin -= 1
+        return _Order(frozenset(early), begin)
+
 
 _EARLY: Final[Version] = (1, 3, 2)
 _LATE: Final[Version] = (1, 14, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What the order of members says.
+
+    Attributes:
+        early: the places of messages whose members stand as up to 1.3.2.
+        late_from: the first place from which they stand as since 1.14.
+    """
+
+    early: frozenset[int] = frozenset()
+    late_from: int | None = None
+
+    def ceiling(self, place: int) -> Version | None:
+        """Return the newest release that can have written a message, ``None`` for any."""
+        return _EARLY if place in self.early else None
 
 
 def hint(record: MessageRecord) -> Version:
@@ -138,7 +181,7 @@ def hint(record: MessageRecord) -> Version:
     info = record.info
     if info is None:
         return UNKNOWN
-    if is_late(info) or any(_is_late_part(part.part) for part in record.parts if part.part):
+    if any(_is_late_part(part.part) for part in record.parts if part.part):
         return _LATE
     if info.role == names.ROLE_ASSISTANT:
         told = info.agent or (info.tokens is not None and info.tokens.has("total"))
@@ -149,12 +192,13 @@ def hint(record: MessageRecord) -> Version:
     return (1, 0, 98) if asked else UNKNOWN
 
 
-def ceiling(record: MessageRecord) -> Version | None:
-    """Return the newest release that can have written a message, ``None`` for any."""
+def _shows_order(info: Message) -> bool:
+    return info.role == names.ROLE_ASSISTANT and {"parentID", "time"} <= info.value.keys()
+
+
+def _is_late_user(record: MessageRecord) -> bool:
     info = record.info
-    if info is None or info.role != names.ROLE_ASSISTANT or not info.has("parentID"):
-        return None
-    return None if is_late(info) else _EARLY
+    return info is not None and info.role == names.ROLE_USER and is_late(info)
 
 
 def is_late(info: Message) -> bool:
@@ -171,6 +215,6 @@ def _is_late_part(part: Part) -> bool:
     if part.type == names.PART_COMPACTION:
         return part.tail_start_id != ""
     state = part.state
-    if part.type == names.PART_TOOL and state is not None:
-        return state.status == names.TOOL_ERROR and state.has("raw")
-    return part.type == names.PART_STEP_START and next(iter(part.value)) == "snapshot"
+    if part.type != names.PART_TOOL or state is None:
+        return False
+    return state.status == names.TOOL_ERROR and state.has("raw")

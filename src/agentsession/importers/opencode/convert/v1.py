@@ -6,7 +6,8 @@ Spec: opencode 4, 6 to 9; the mapping is docs/formats/opencode.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from agentsession.importers.fold import continues
 from agentsession.importers.opencode import names, values
@@ -15,15 +16,21 @@ from agentsession.importers.opencode.convert.configuring import Configuration
 from agentsession.importers.opencode.convert.draft import Draft
 from agentsession.importers.opencode.convert.frame import Frame, named
 from agentsession.importers.opencode.convert.history import History
-from agentsession.importers.opencode.convert.lowering import SUBTASK_QUESTION, Lowered
+from agentsession.importers.opencode.convert.lowering import SUBTASK_QUESTION, Lowered, lower
 from agentsession.importers.opencode.convert.steps import Steps
 from agentsession.importers.opencode.convert.timeline import Timeline
 from agentsession.importers.opencode.convert.turns import Turns, ends_turn
-from agentsession.importers.opencode.convert.units import PRUNED, Unit
+from agentsession.importers.opencode.convert.units import NOTICED, PRUNED, Unit
 from agentsession.importers.opencode.convert.usage import usage_of
 from agentsession.importers.opencode.records import MessageRecord, Revert
 from agentsession.importers.opencode.v1 import Message
 from agentsession.record_entries import LinkEntry, QueuedEntry
+
+_EVER: Final = 1 << 62
+"""Later than any time a store holds."""
+
+_VARIANTS: Final = {PRUNED: "output-pruned", NOTICED: "interrupted-call-noticed"}
+"""What an item sent in another form than it was first is told as."""
 
 
 class V1Conversion:
@@ -38,6 +45,7 @@ class V1Conversion:
         origin: the session they were copied from; empty for none, or when it is not known.
         revert: the staged revert, if any.
         gone: the places of messages that only another copy holds: they are branches.
+        parts_lost: the store lost parts without a trace.
 
     Attributes:
         frame: what its parts share; the sums among it.
@@ -57,10 +65,13 @@ class V1Conversion:
         origin: str = "",
         revert: Revert | None = None,
         gone: frozenset[int] = frozenset(),
+        parts_lost: bool = False,
     ) -> None:
         whole = named(records)
-        self.frame = Frame(draft, whole, timeline, accounts, copies, History(whole), gone)
-        self.steps = Steps(self.frame, revert)
+        self.frame = Frame(
+            draft, whole, timeline, accounts, copies, History(whole), gone, parts_lost
+        )
+        self.steps = Steps(self.frame, revert, self._leaf)
         self._stored = records
         self._draft = draft
         self._accounts = accounts
@@ -95,6 +106,7 @@ class V1Conversion:
         info = self.frame.records[place].info
         if info is None:
             return
+        self.frame.note_lost(place)
         if info.role == names.ROLE_USER:
             self._user(place)
         elif info.role == names.ROLE_ASSISTANT:
@@ -138,6 +150,32 @@ class V1Conversion:
 
     # The context.
 
+    def _leaf(self, place: int, part: int) -> str | None:
+        """Write, aside, what a staged revert leaves of the context; return where it stands.
+
+        The next request would hold the messages before a place, and of the message there
+        the parts before another, with every output that was pruned by now as it is now.
+        """
+        frame, at = self.frame, self.frame.at(place)
+        rules = frame.timeline.rules(place)
+        sent = [*frame.history.sent(place, _EVER, rules)]
+        record = frame.records[place]
+        if part and record.info is not None:
+            rest = lower(replace(record, parts=record.parts[:part]), rules)
+            sent += rest.sent(_EVER, rules)
+        self._agreed, self._renewed = 0, -1
+        keys = self._draft.keys
+        if not sent or [unit.key for unit in sent] == keys:
+            return self._draft.tip
+        with self._draft.aside():
+            if continues(keys, [unit.key for unit in sent]):
+                for unit in sent[len(keys) :]:
+                    self._draft.put(unit, at, role="leaf")
+            else:
+                self._draft.fold(sent, record.id, at)
+                self._accounts.find("history-folded", record.id)
+            return self._draft.tip
+
     def _align(
         self,
         upto: int,
@@ -173,9 +211,10 @@ class V1Conversion:
             self._configuration.configure(cause)
             return ""
         known = set(keys)
-        pruned = sum(unit.key[1] == PRUNED and unit.key not in known for unit in sent)
-        if pruned:
-            self._accounts.find("output-pruned", name, pruned)
+        for variant, code in _VARIANTS.items():
+            new = sum(unit.key[1] == variant and unit.key not in known for unit in sent)
+            if new:
+                self._accounts.find(code, name, new)
         self._accounts.find("history-folded", name)
         return self._draft.fold(sent, name, at, usage=usage, native=native)
 
@@ -213,7 +252,9 @@ class V1Conversion:
         self._configuration.configure(place)
         if lowered.dropped:
             entry_id = self._draft.note(frame.told(place, lowered), name, "user", at)
-            frame.settle(place, lowered, entry_id, code="message-lowers-to-nothing")
+            lost = frame.lost(place) is not None
+            code = "unreadable-parts" if lost else "message-lowers-to-nothing"
+            frame.settle(place, lowered, entry_id, code=code)
             return
         self._put_user(place, lowered, at)
 
@@ -262,7 +303,7 @@ class V1Conversion:
         self._configuration.move(place, info)
         if request:
             self._configuration.remind(info)
-        if lowered.dropped:
+        if lowered.dropped and not self._only_lost(place, lowered):
             with self._draft.aside():
                 self.steps.write(place, lowered, request=request)
                 self._end_turn(place, info, request=request)
@@ -273,6 +314,16 @@ class V1Conversion:
         else:
             self.steps.write(place, lowered, request=request)
             self._end_turn(place, info, request=request)
+
+    def _only_lost(self, place: int, lowered: Lowered) -> bool:
+        """Return whether a message holds nothing only because its parts cannot be read.
+
+        Nobody knows whether later requests held it: it is no branch. A failed one is.
+        """
+        error = lowered.info.error
+        aborted = error is not None and error.name == names.ERROR_ABORTED
+        failed = values.truthy(lowered.info.value.get("error")) and not aborted
+        return self.frame.lost(place) is not None and not lowered.own and not failed
 
     def _end_turn(self, place: int, info: Message, *, request: bool) -> None:
         failed = values.truthy(info.value.get("error"))

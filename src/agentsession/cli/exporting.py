@@ -1,0 +1,369 @@
+"""``agentsession export``: sessions as ATIF documents, and as tables of their steps.
+
+Spec: command A.4, decisions B4, C and E.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import click
+
+from agentsession import export
+from agentsession.cli import sources
+from agentsession.cli.commands import (
+    Command,
+    allow_newer_option,
+    complete_file,
+    json_option,
+    source_arguments,
+)
+from agentsession.cli.output import Output, complain, note, open_output, open_plain
+from agentsession.cli.progress import Progress
+from agentsession.cli.report import Report
+from agentsession.errors import NoSession
+from agentsession.export.preferences import Preference
+from agentsession.export.redact import Redactor
+from agentsession.findings import Report as Reported
+from agentsession.session import Session
+from agentsession.stores import layout
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FINDINGS_TOLD = 20
+
+
+def _preference(_ctx: click.Context, _param: click.Parameter, rules: tuple[str, ...]) -> list[Any]:
+    return [_rule(rule) for rule in rules]
+
+
+def _rule(rule: str) -> Preference:
+    name, _, label = rule.partition("=")
+    if name == "label" and label:
+        return export.prefer_label(label)
+    known: dict[str, Preference] = {
+        "leaf": export.prefer_current_leaf,
+        "score": export.prefer_score,
+        "latest": export.prefer_latest,
+    }
+    if rule not in known:
+        raise click.BadParameter(f'"{rule}" is not leaf, score, latest or label=<name>')
+    return known[rule]
+
+
+def _patterns(
+    _ctx: click.Context, _param: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str]:
+    found = {}
+    for pattern in given:
+        name, equals, expression = pattern.partition("=")
+        if not (name and equals and expression):
+            raise click.BadParameter(f'"{pattern}" is not NAME=REGEX')
+        found[name] = expression
+    return found
+
+
+def _file_option(name: str, words: str) -> Callable[[F], F]:
+    return click.option(
+        f"-{name}", f"--{name}", metavar="FILE", default=None, type=Path, help=words
+    )
+
+
+@click.command("export", cls=Command)
+@source_arguments
+@click.option(
+    "-out",
+    "--out",
+    metavar="DIR",
+    type=Path,
+    default=None,
+    shell_complete=complete_file,
+    help="One ATIF file for each document, media beside them.",
+)
+@_file_option("jsonl", "One ATIF document a line.")
+@_file_option("flat", "One step a line, fixed columns.")
+@_file_option("parquet", "The same rows as a Parquet file.")
+@click.option(
+    "-leaves",
+    "--leaves",
+    type=click.Choice(["auto", "all", "current"]),
+    default="auto",
+    help="Which paths; auto: the current one of imported sessions, all of others.",
+)
+@click.option(
+    "-history",
+    "--history",
+    type=click.Choice(["context", "path"]),
+    default="context",
+    help="What the model would be sent, or every step of the path once.",
+)
+@click.option(
+    "-prefer",
+    "--prefer",
+    "preferences",
+    metavar="RULE",
+    multiple=True,
+    callback=_preference,
+    help="Which branch counts as kept: leaf, score, latest, label=<name>.",
+)
+@click.option("-embed", "--embed", is_flag=True, help="Put linked sessions into the document.")
+@click.option(
+    "-secret", "--secret", "secrets", metavar="VALUE", multiple=True, help="Take out this value."
+)
+@click.option("-redact-home", "--redact-home", is_flag=True, help="Write ~ for the home directory.")
+@click.option("-redact-env", "--redact-env", is_flag=True, help="Leave out the environment.")
+@click.option(
+    "-redact",
+    "--redact",
+    type=click.Choice(["auto"]),
+    default=None,
+    help="Take out what looks like a credential.",
+)
+@click.option(
+    "-pattern",
+    "--pattern",
+    "patterns",
+    metavar="NAME=REGEX",
+    multiple=True,
+    callback=_patterns,
+    help="Another kind of credential to look for.",
+)
+@click.option("-check", "--check", is_flag=True, help="Exit with 1 when something still looks so.")
+@click.option("-no-passthrough", "--no-passthrough", is_flag=True, help="Leave out the raw items.")
+@click.option(
+    "-schema-version",
+    "--schema-version",
+    type=click.Choice(["ATIF-v1.7", "ATIF-v1.8"]),
+    default="ATIF-v1.8",
+    help="The version to write.",
+)
+@click.option("-instructions", "--instructions", is_flag=True, help="Instructions as first step.")
+@click.option("-text-only", "--text-only", is_flag=True, help="Placeholders for media.")
+@click.option(
+    "-failed-calls",
+    "--failed-calls",
+    type=click.Choice(["keep", "mark", "drop"]),
+    default="keep",
+    help="What to do with model calls that failed.",
+)
+@click.option("-model-name", "--model-name", metavar="NAME", default="", help="Report this model.")
+@click.option(
+    "-jobs",
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1,
+    help="Export a store with N processes.",
+)
+@sources.salvage_option
+@allow_newer_option
+@json_option
+def command(
+    *,
+    source: str,
+    session_id: str,
+    out: Path | None,
+    jsonl: Path | None,
+    flat: Path | None,
+    parquet: Path | None,
+    jobs: int,
+    salvaging: bool,
+    allow_newer: bool,
+    as_json: bool,
+    **choices: Any,
+) -> int:
+    """Export sessions as ATIF documents.
+
+    SOURCE is a session file, or a store with the ID of a session or the beginning of one;
+    without ID, every session of the store. At least one of --out, --jsonl, --flat and
+    --parquet is needed. Linked sessions of a file are embedded when their files are found.
+
+    Prints the path of each document, and on standard error what the report says. Exits with
+    1 when something was left out or damaged, or when --check finds something.
+    """
+    targets = export.Targets(directory=out, jsonl=jsonl, flat=flat, parquet=parquet)
+    if targets == export.Targets():
+        raise click.UsageError(
+            "name a target: --out DIR, --jsonl FILE, --flat FILE or --parquet FILE",
+            click.get_current_context(silent=True),
+        )
+    load = _Load(source, salvaging=salvaging, allow_newer=allow_newer)
+    ids = load.ids(session_id)
+    work = _work(targets, embed=choices.pop("embed") or not load.is_store, **choices)
+    with Progress(sys.stderr) as progress:
+        done = export.export_sessions(
+            load,
+            ids,
+            work,
+            jobs=jobs,
+            progress=lambda at: progress.show(at.sessions_done, len(ids)),
+        )
+    if as_json:
+        with open_plain() as output:
+            _write_report(output, source, done)
+    else:
+        with open_output() as output:
+            for path in done.more["files"]:
+                output.line(path)
+        _tell(done)
+    return 0 if export.is_whole(done) and not load.damaged else 1
+
+
+def _work(
+    targets: export.Targets,
+    *,
+    leaves: Literal["auto", "all", "current"],
+    history: Literal["context", "path"],
+    preferences: Sequence[Preference],
+    embed: bool,
+    secrets: Sequence[str],
+    redact_home: bool,
+    redact_env: bool,
+    redact: str | None,
+    patterns: dict[str, str],
+    check: bool,
+    no_passthrough: bool,
+    schema_version: Literal["ATIF-v1.7", "ATIF-v1.8"],
+    instructions: bool,
+    text_only: bool,
+    failed_calls: Literal["keep", "mark", "drop"],
+    model_name: str,
+) -> export.Work:
+    """The work that the options describe; redactors in the reference's order."""
+    detector = export.detect_secrets(patterns)
+    redactors: list[Redactor] = []
+    if secrets:
+        redactors.append(export.secrets(*secrets))
+    if redact_home:
+        redactors.append(export.home_paths(os.path.expanduser("~")))
+    if redact_env:
+        redactors.append(export.environment())
+    if redact == "auto" or (patterns and not check):
+        redactors.append(detector)
+    if no_passthrough:
+        redactors.append(export.no_passthrough())
+    options = export.Options(
+        model_name=model_name,
+        preferences=preferences,
+        redactors=redactors,
+        history=history,
+        schema_version=schema_version,
+        instructions=instructions,
+        text_only=text_only,
+        failed_calls=failed_calls,
+    )
+    return export.Work(
+        targets=targets,
+        options=options,
+        leaves=leaves,
+        embed=embed,
+        check=detector if check else None,
+    )
+
+
+@dataclass(slots=True)
+class _Load:
+    """Opens sessions of a source; it can be sent to another process."""
+
+    source: str
+    salvaging: bool
+    allow_newer: bool
+    damaged: bool = False
+    main_id: str = ""
+
+    @property
+    def is_store(self) -> bool:
+        return sources.is_store(self.source)
+
+    def ids(self, session_id: str) -> list[str]:
+        """The sessions that are meant: one, or all of a store."""
+        if not self.is_store:
+            session = self._file(session_id)
+            self.main_id = session.id
+            return [session.id]
+        with sources.open_store(self.source) as store:
+            if session_id:
+                return sources.chosen(store, self.source, [session_id])
+            found = list(store.list())
+        ids = []
+        for item in found:
+            if isinstance(item, Exception):
+                self.damaged = True
+                complain(str(item))
+            else:
+                ids.append(item.id)
+        if not ids:
+            note(f"{self.source} holds no sessions")
+        return ids
+
+    def __call__(self, session_id: str) -> Session:
+        """Return a session, one that is linked included.
+
+        Raises:
+            NoSession: when it is not there.
+        """
+        if self.is_store:
+            if self.salvaging:
+                return self._salvaged(session_id)
+            return sources.open_session(self.source, session_id)
+        if session_id == self.main_id:
+            return self._file("")
+        beside = _beside(Path(self.source), session_id)
+        if beside is None:
+            raise NoSession(f"no file of session {session_id} is beside {self.source}")
+        return sources.open_session(str(beside), allow_newer=self.allow_newer)
+
+    def _file(self, session_id: str) -> Session:
+        if self.salvaging:
+            return self._salvaged(session_id)
+        return sources.open_session(self.source, session_id, allow_newer=self.allow_newer)
+
+    def _salvaged(self, session_id: str) -> Session:
+        found = sources.salvage_session(self.source, session_id)
+        if found.damages:
+            if not self.damaged:
+                sources.tell_damages(found)
+            self.damaged = True
+        return found.session
+
+
+def _beside(path: Path, session_id: str) -> Path | None:
+    """The file of a linked session in the same directory, or elsewhere in the same store."""
+    if layout.id_problem(session_id):
+        return None
+    for directory, pattern in ((path.parent, "*_{}.jsonl"), (path.parent.parent, "*/*_{}.jsonl")):
+        found = sorted(directory.glob(pattern.format(_literal(session_id))))
+        if found:
+            return found[0]
+    return None
+
+
+def _literal(name: str) -> str:
+    return "".join(f"[{char}]" if char in "*?[" else char for char in name)
+
+
+def _tell(done: Reported) -> None:
+    """Say on standard error what was done and what was found."""
+    totals = done.totals
+    written = ", ".join(
+        f"{number} {name.replace('_', ' ')}" for name, number in totals.items() if number
+    )
+    note(f"exported: {written or 'nothing'}")
+    for finding in done.findings[:_FINDINGS_TOLD]:
+        note(f"  {finding.code}: {finding}")
+    more = len(done.findings) - _FINDINGS_TOLD
+    if more > 0:
+        note(f"  and {more} more; --json lists all")
+
+
+def _write_report(out: Output, source: str, done: Reported) -> None:
+    with Report(out, "export") as report:
+        report.member("source", source)
+        report.member("totals", dict(done.totals))
+        report.elements("findings", (finding.to_dict() for finding in done.findings))
+        report.elements("files", iter(done.more["files"]))

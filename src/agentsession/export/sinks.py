@@ -1,0 +1,92 @@
+"""Where the documents of an export go: files, lines and rows, at the same time.
+
+Spec: decisions E7 and E8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from agentsession import text
+from agentsession.export.atomic import make_directory, write_whole
+from agentsession.export.outline import Outline
+from agentsession.export.report import ReportBuilder
+from agentsession.export.source import source_of
+from agentsession.export.tabular import Rows
+from agentsession.export.write import DirectoryWriter, write_source
+
+Tick = Callable[[int], None]
+"""Is told how many steps of the document at hand are done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Targets:
+    """Where documents go; any of them, together.
+
+    Attributes:
+        directory: one file for each document, media beside them.
+        jsonl: one document a line, media inline.
+        flat: one step a line, with fixed columns.
+        parquet: the same rows as a Parquet file.
+    """
+
+    directory: Path | None = None
+    jsonl: Path | None = None
+    flat: Path | None = None
+    parquet: Path | None = None
+
+
+class Sinks:
+    """The open targets of one process."""
+
+    def __init__(self, targets: Targets, stack: ExitStack, report: ReportBuilder) -> None:
+        self._report = report
+        self.directory: DirectoryWriter | None = None
+        if targets.directory is not None:
+            self.directory = DirectoryWriter(targets.directory, report)
+        self._targets = targets
+        self._jsonl = _opened(targets.jsonl, stack)
+        self._flat = _opened(targets.flat, stack)
+
+    def keep_apart(self, apart: bool) -> None:
+        """Say whether the files of the session at hand get names of their own."""
+        if self.directory is not None:
+            self.directory.names.apart = apart
+
+    def write(self, outline: Outline, progress: Tick | None) -> None:
+        """Write a document to all targets."""
+        if self.directory is not None:
+            self._report.wrote(self.directory.write(outline, progress))
+        for file, put in ((self._jsonl, self._line), (self._flat, self._rows)):
+            if file is None:
+                continue
+            start = file.tell()
+            try:
+                put(file, outline, progress)
+            except BaseException:
+                file.seek(start)
+                file.truncate()
+                raise
+
+    def _line(self, file: BinaryIO, outline: Outline, progress: Tick | None) -> None:
+        source = source_of(outline, self._report.noticed(outline))
+        write_source(file, source, indent=0, progress=progress)
+
+    def _rows(self, file: BinaryIO, outline: Outline, progress: Tick | None) -> None:
+        source = source_of(outline, self._report.noticed(outline))
+        rows = Rows(source.head())
+        for number, step in enumerate(source.steps(), 1):
+            file.write(text.encode(rows.row(step)) + b"\n")
+            if progress is not None:
+                progress(number)
+
+
+def _opened(target: Path | None, stack: ExitStack) -> BinaryIO | None:
+    if target is None:
+        return None
+    make_directory(target.parent)
+    return stack.enter_context(write_whole(target))

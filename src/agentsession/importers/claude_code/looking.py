@@ -1,0 +1,261 @@
+"""A first look at a log: whose it is, what it holds, and what ties it to others.
+
+Nothing is kept of its records but the ids that copies have in common. Spec: claude-code 3.1, 6.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from agentsession import text
+from agentsession.errors import AgentSessionError
+from agentsession.importers.claude_code import names
+from agentsession.importers.claude_code.lines import (
+    is_blank,
+    members_of,
+    raw_lines,
+    split_tail,
+    value_of,
+)
+from agentsession.importers.claude_code.places import AGENT, is_agent_name
+
+_HEAD: Final = 6
+_NO_TITLES: Final = ("Invalid API key", "API Error", "Credit balance")
+_REFUSALS: Final = (msgspec.MsgspecError, RecursionError, ValueError)
+_TITLES: Final = {names.AI_TITLE: ("ai_title", 1), names.CUSTOM_TITLE: ("custom_title", 2)}
+_ASKS: Final = tuple(b'"%b"' % name.encode() for name in sorted(names.AGENT_TOOLS))
+
+
+@dataclass(slots=True)
+class Log:
+    """One file, and what a first look at it found.
+
+    Attributes:
+        path: the file.
+        name: its session id, or its agent's.
+        records: how many lines it has.
+        head: keys of its first records and answers, and of its compactions: a copy has some.
+        uuids: keys of all its records, of releases that name a session by its last one.
+        first, last: the times of its first and last record.
+        begun: when it was begun, where a record outside the tree says so.
+        copy: whether it begins with answers that were copied from another file.
+        release: the release of its last own record.
+        sidechains: the root ids of sub-agents inside it, with their prompts.
+        meta: what stands beside an agent's log.
+    """
+
+    path: Path
+    name: str
+    records: int = 0
+    head: set[bytes] = field(default_factory=set)
+    uuids: set[bytes] = field(default_factory=set)
+    answers: int = 0
+    first: str = ""
+    last: str = ""
+    begun: str = ""
+    copy: bool = False
+    release: str = ""
+    cwd: str = ""
+    title: str = ""
+    titled: int = 0
+    session: str = ""
+    foreign: str = ""
+    agent: str = ""
+    prompt: str = ""
+    sidechains: dict[str, str] = field(default_factory=dict)
+    agents: dict[str, str] = field(default_factory=dict)
+    tasks: list[tuple[str, str]] = field(default_factory=list)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    unreadable: bool = False
+    tree: int = 0
+    summaries: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether it is the log of a sub-agent."""
+        return is_agent_name(self.path.name)
+
+
+class _Message(msgspec.Struct):
+    id: Any = None
+    model: Any = None
+
+
+class _Seen(msgspec.Struct, rename="camel"):
+    type: Any = None
+    uuid: Any = None
+    parent_uuid: Any = None
+    session_id: Any = None
+    timestamp: Any = None
+    version: Any = None
+    cwd: Any = None
+    is_sidechain: Any = None
+    request_id: Any = None
+    request_session_id: Any = None
+    compact_metadata: msgspec.Raw | None = None
+    tool_use_result: msgspec.Raw | None = None
+    summary: Any = None
+    leaf_uuid: Any = None
+    ai_title: Any = None
+    custom_title: Any = None
+    message: _Message | None = None
+
+
+_decode: Final = msgspec.json.Decoder(_Seen).decode
+_NAMES: Final = {field.name: field.encode_name for field in msgspec.structs.fields(_Seen)}
+
+
+def look(path: Path) -> Log:
+    """Return what a first look at a file finds."""
+    log = Log(path, path.stem)
+    if log.is_agent:
+        log.agent = path.stem.removeprefix(AGENT)
+        log.meta = _meta(path)
+    try:
+        for line in raw_lines(path):
+            log.records += 1
+            if is_blank(line):
+                continue
+            try:
+                if not text.is_utf8(line):
+                    raise ValueError("an exact look is needed")
+                _look_at(log, _decode(line), line)
+            except _REFUSALS:
+                _look_exactly(log, line)
+    except OSError:
+        log.unreadable = True
+    return log
+
+
+def _look_exactly(log: Log, line: bytes) -> None:
+    """Look at a line that the fast decoder refuses; it may be several records."""
+    parts = split_tail(line)
+    log.records += len(parts) - 1
+    for part in parts:
+        members = members_of(part)
+        if members is None:
+            continue
+        told = {n: value_of(members.get(wire)) for n, wire in _NAMES.items() if n != "message"}
+        for name in ("compact_metadata", "tool_use_result"):
+            told[name] = members.get(_NAMES[name])
+        message = value_of(members.get("message"))
+        inner = None
+        if isinstance(message, dict):
+            inner = _Message(message.get("id"), message.get("model"))
+        _look_at(log, _Seen(**told, message=inner), part)
+
+
+def _meta(path: Path) -> Mapping[str, Any]:
+    try:
+        value = text.parse(path.with_name(f"{path.stem}.meta.json").read_bytes())
+    except (OSError, AgentSessionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _look_at(log: Log, seen: _Seen, line: bytes) -> None:
+    kind, uuid, stamp = string(seen.type), string(seen.uuid), string(seen.timestamp)
+    if kind in _TITLES:
+        member, weight = _TITLES[kind]
+        title = string(getattr(seen, member))
+        if title and weight >= log.titled:
+            log.title, log.titled = title, weight
+    elif kind == names.SUMMARY:
+        title = string(seen.summary)
+        # The program gave errors to the model that makes titles as well.
+        if not title.startswith(_NO_TITLES):
+            log.summaries.append((string(seen.leaf_uuid), title))
+    if kind in names.BOOKKEEPING or (kind not in names.TREE and not uuid):
+        # A fork copies records of the tree alone: others say when the file itself was begun.
+        if stamp and (not log.begun or stamp < log.begun):
+            log.begun = stamp
+        return
+    _look_at_tree(log, seen, uuid, stamp)
+    if kind == names.ASSISTANT and seen.message is not None:
+        _look_at_answer(log, seen, uuid, line)
+    elif kind == names.USER:
+        _look_at_user(log, seen, uuid, line)
+
+
+def _look_at_tree(log: Log, seen: _Seen, uuid: str, stamp: str) -> None:
+    log.tree += seen.type in names.TREE and bool(uuid)
+    if stamp > log.last:
+        log.last = stamp
+    if not log.first or stamp < log.first:
+        log.first = stamp
+    log.release = string(seen.version) or log.release
+    if log.tree <= _HEAD or seen.compact_metadata is not None:
+        log.head.add(key_of(uuid))
+    if log.release.startswith(("0.", "1.")):
+        log.uuids.add(key_of(uuid))
+    log.cwd = log.cwd or string(seen.cwd)
+    session = string(seen.session_id)
+    log.session = log.session or session
+    if session != log.name and not log.is_agent:
+        log.foreign = session
+
+
+def _look_at_answer(log: Log, seen: _Seen, uuid: str, line: bytes) -> None:
+    message = seen.message
+    assert message is not None
+    origin = string(seen.request_session_id)
+    if origin and origin != log.name:
+        log.foreign = origin
+    if message.model != names.SYNTHETIC:
+        log.answers += 1
+        if log.answers == 1:
+            log.copy = seen.request_id is None
+        if log.answers <= _HEAD:
+            log.head.add(key_of(string(message.id) or uuid))
+    if seen.is_sidechain is not True and any(name in line for name in _ASKS):
+        for block in _blocks(line):
+            asked = block.get("input")
+            if block.get("name") in names.AGENT_TOOLS and isinstance(asked, dict):
+                log.tasks.append((string(block.get("id")), string(asked.get("prompt"))))
+
+
+def _look_at_user(log: Log, seen: _Seen, uuid: str, line: bytes) -> None:
+    if seen.is_sidechain is True and not seen.parent_uuid:
+        words = _prompt(line)
+        if log.is_agent:
+            log.prompt = log.prompt or words
+        else:
+            log.sidechains[uuid] = words
+    raw = seen.tool_use_result
+    if raw is not None and b'"agentId"' in bytes(raw):
+        told = value_of(raw)
+        agent = string(told.get("agentId")) if isinstance(told, dict) else ""
+        for block in _blocks(line) if agent else ():
+            call = string(block.get("tool_use_id"))
+            if call:
+                log.agents.setdefault(agent, call)
+
+
+def _blocks(line: bytes) -> list[dict[str, Any]]:
+    message = value_of((members_of(line) or {}).get("message"))
+    content = message.get("content") if isinstance(message, dict) else None
+    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+
+
+def _prompt(line: bytes) -> str:
+    message = value_of((members_of(line) or {}).get("message"))
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, list):
+        content = next((b.get("text") for b in content if isinstance(b, dict)), "")
+    return string(content)
+
+
+def string(value: object) -> str:
+    """Return a value that is a string; empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def key_of(uuid: str) -> bytes:
+    """Return what stands for an id where many are held."""
+    return hashlib.sha256(uuid.encode("utf-8", "replace")).digest()[:12]

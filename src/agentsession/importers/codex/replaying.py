@@ -1,0 +1,208 @@
+"""Replaying: the requests of a recording against what its converted threads say was sent.
+
+Spec: codex 11, decision D2.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from agentsession.entries import ResponseEntry
+from agentsession.importers.codex import fidelity
+from agentsession.importers.codex.fidelity import Messages
+from agentsession.importers.codex.importer import Codex
+from agentsession.importers.codex.lines import mapping, string
+from agentsession.importers.codex.profiles import profile_of_response
+from agentsession.importers.codex.writer import NAMESPACE
+from agentsession.session import Session
+from agentsession.wire import (
+    Piece,
+    Target,
+    chat_messages,
+    pieces,
+    request_pieces,
+    responses_input,
+    target_of,
+)
+from agentsession.wire.profiles_codex import CodexProfile
+
+_LOG: Final = "requests.jsonl"
+_CHAT: Final = "/chat/completions"
+_LOST: Final = "history-not-stored"
+
+
+@dataclass(slots=True)
+class Answer:
+    """A converted response, and the logged requests it answers.
+
+    Attributes:
+        session, response: which response.
+        pieces, target, profile: its request.
+        own: what the model made, and what stands among it.
+        note: why it may answer none; empty when it has to answer one.
+        backed: the numbers of the requests.
+    """
+
+    session: str
+    response: str
+    pieces: tuple[Piece, ...]
+    own: tuple[Piece, ...]
+    target: Target
+    profile: CodexProfile
+    note: str
+    backed: list[int] = field(default_factory=list)
+    lowered: dict[bool, Messages] = field(default_factory=dict)
+
+    def on(self, *, chat: bool) -> Messages:
+        """Return the messages of its request on a wire."""
+        if chat not in self.lowered:
+            self.lowered[chat] = self._lower(self.pieces, chat=chat)
+        return self.lowered[chat]
+
+    def within(self, logged: Messages, *, chat: bool) -> bool:
+        """Return whether a request is its own with some of what answered it."""
+        beyond = len(logged) - len(self.on(chat=chat))
+        if not 0 < beyond <= len(self.own):
+            return False
+        return _is(logged, self._lower((*self.pieces, *self.own)[: len(logged)], chat=chat))
+
+    def _lower(self, pieces: Sequence[Piece], *, chat: bool) -> Messages:
+        lower = chat_messages if chat else responses_input
+        return lower(pieces, self.target, self.profile)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict on the response."""
+        note = {"note": self.note} if self.note and not self.backed else {}
+        return {
+            "session": self.session,
+            "response": self.response,
+            "backed": bool(self.backed),
+            "requests": sorted(self.backed),
+            **note,
+        }
+
+
+def sessions(place: Path) -> Iterator[Session]:
+    """Yield the converted threads at a place."""
+    importer = Codex()
+    for source in importer.find([place]):
+        for native in importer.sessions(source):
+            yield importer.convert(source, native.id).session
+
+
+def replay(recording: Path) -> dict[str, Any]:
+    """Return the verdict on every request and every converted response of a recording.
+
+    Requests for a summary are set aside: they end in a prompt that is not stored.
+    """
+    converted = list(sessions(recording))
+    answers = [
+        _answer(session, entry)
+        for session in converted
+        for entry in session.entries
+        if isinstance(entry, ResponseEntry)
+    ]
+    threads = frozenset(session.id for session in converted)
+    requests = [_judged(request, answers, threads) for request in _logged(recording)]
+    return {
+        "recording": recording.name,
+        "requests": requests,
+        "responses": [answer.to_dict() for answer in answers],
+    }
+
+
+def _answer(session: Session, entry: ResponseEntry) -> Answer:
+    native = mapping(entry.unknown.get(NAMESPACE))
+    note = "uncertain" if native.get("uncertain") is True else ""
+    if string(native.get("history")):
+        note = _LOST
+    path = session.path(entry.id)
+    sent, after = request_pieces(path), pieces(path)
+    return Answer(
+        session.id,
+        entry.response_id,
+        sent,
+        after[len(sent) :],
+        target_of(entry),
+        profile_of_response(entry),
+        note,
+    )
+
+
+def _logged(recording: Path) -> Iterator[dict[str, Any]]:
+    with (recording / _LOG).open("rb") as log:
+        for line in log:
+            request = mapping(json.loads(line))
+            if fidelity.is_request(request):
+                yield request
+
+
+def _judged(
+    request: dict[str, Any], answers: Sequence[Answer], threads: frozenset[str]
+) -> dict[str, Any]:
+    path = string(request.get("path"))
+    verdict = {"n": request["n"], "path": path}
+    chat = path.partition("?")[0].endswith(_CHAT)
+    logged = fidelity.messages(request)
+    found = [answer for answer in answers if _is(logged, answer.on(chat=chat))]
+    for answer in found:
+        answer.backed.append(request["n"])
+    if found:
+        where = {"session": found[0].session, "response": found[0].response}
+        return {**verdict, "verdict": "rebuilt", **where}
+    reason = _reason(request, logged, answers, threads)
+    if reason:
+        return {**verdict, "verdict": "impossible", "reason": reason}
+    return {**verdict, "verdict": "differs", "reason": _difference(logged, answers, chat=chat)}
+
+
+def _reason(
+    request: dict[str, Any], logged: Messages, answers: Sequence[Answer], threads: frozenset[str]
+) -> str:
+    """Why the files cannot say what a request held; empty when they should."""
+    chat = string(request.get("path")).partition("?")[0].endswith(_CHAT)
+    for answer in answers:
+        ours = answer.on(chat=chat)
+        if fidelity.is_cut_again(fidelity.without_environment(logged, ours), ours):
+            answer.note = "output-cut-again"
+            return answer.note
+    if any(answer.within(logged, chat=chat) for answer in answers):
+        return "border-not-stored"
+    if any(fidelity.goes_on(logged, answer.on(chat=chat)) for answer in answers):
+        return "answer-not-stored"
+    lost = _lost_roles(logged, answers, chat=chat)
+    if "assistant" in lost and any(answer.note == _LOST for answer in answers):
+        return _LOST
+    key = string(mapping(request.get("body")).get("prompt_cache_key"))
+    if key and key not in threads:
+        return "thread-not-stored"
+    return "messages-not-stored" if "user" in lost else ""
+
+
+def _difference(logged: Messages, answers: Sequence[Answer], *, chat: bool) -> str:
+    """Where the nearest of our requests first differs."""
+    nearest, words = -1, "no converted response"
+    for answer in answers:
+        ours = answer.on(chat=chat)
+        at, told = fidelity.difference(fidelity.without_environment(logged, ours), ours)
+        if at > nearest:
+            nearest, words = at, f"{told} for {answer.response}"
+    return words
+
+
+def _is(logged: Messages, ours: Messages) -> bool:
+    return fidelity.same(fidelity.without_environment(logged, ours), ours)
+
+
+def _lost_roles(logged: Messages, answers: Sequence[Answer], *, chat: bool) -> set[str]:
+    """Who said the messages of a request that no thread has."""
+    known = [message for answer in answers for message in answer.on(chat=chat)]
+    return {
+        string(message.get("role"))
+        for message in logged
+        if not any(fidelity.same(message, other) for other in known)
+    }

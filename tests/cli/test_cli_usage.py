@@ -1,0 +1,107 @@
+"""``agentsession usage``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_runner import Caller
+from test_cli_docs import documented, settled
+
+from agentsession.importers import registry
+from agentsession.importers.run import Work, import_sessions
+
+DATA = Path(__file__).parents[1] / "data"
+PI = DATA / "pi" / "1.6.0-tree"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without any agent."""
+    for name in ("HOME", "XDG_DATA_HOME", "AGENTSESSION_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home" / name))
+    for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR", "PI_CODING_AGENT_DIR", "OPENCODE_DB"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("PI_CODING_AGENT_SESSION_DIR", raising=False)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    importer = registry.load("pi")
+    import_sessions([Work(importer, tuple(importer.find([PI])))], tmp_path / "store")
+    return tmp_path / "store"
+
+
+def test_a_table_by_model(call: Caller) -> None:
+    done = call("usage", PI)
+    assert (done.code, done.err) == (0, "")
+    head, mock, total = done.out.splitlines()
+    assert head.split()[:3] == ["MODEL", "CALLS", "INPUT"]
+    assert mock.split() == ["mock/mock-1", "17", "20400", "0", "0", "0", "680", "0", "0.0218"]
+    assert total.split()[0] == "total"
+
+
+def test_a_store_says_the_same_and_is_not_counted_beside_its_source(
+    call: Caller, store: Path
+) -> None:
+    own = call("usage", PI, "--json").json
+    stored = call("usage", store, "--json").json
+    assert own["totals"] == stored["totals"]
+    both = call("usage", PI, store, "--json")
+    assert both.json["totals"] == own["totals"]
+    assert [finding["code"] for finding in both.json["findings"]] == ["session-in-two-sources"]
+    assert both.code == 0
+
+
+def test_a_session_file(call: Caller, session_file: Path) -> None:
+    done = call("usage", session_file, "--by", "project", "--json").json
+    assert [group["key"] for group in done["groups"]] == ["/srv/app"]
+
+
+@pytest.mark.parametrize("by", ["day", "model", "project", "session"])
+def test_groups(call: Caller, by: str) -> None:
+    report = call("usage", PI, "--by", by, "--json").json
+    assert report["by"] == by
+    assert sum(group["calls"] for group in report["groups"]) == report["totals"]["calls"] == 17
+
+
+def test_prices(call: Caller, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.json"
+    prices.write_text(json.dumps({"claude-x": {"input": 1, "output": 1}}))
+    path = DATA / "usage" / "claude-usage-split-blocks.jsonl"
+    report = call("usage", path, "--prices", prices, "--json").json
+    assert report["totals"]["cost_usd"] == pytest.approx(0.000194)
+    prices.write_text("{")
+    done = call("usage", path, "--prices", prices)
+    assert (done.code, done.out) == (1, "")
+
+
+def test_without_arguments(call: Caller, home: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    done = call("usage", "--json")
+    assert (done.code, done.json["totals"]["calls"]) == (0, 0)
+    monkeypatch.setenv("AGENTSESSION_HOME", str(store))
+    assert call("usage", "--json").json["totals"]["calls"] == 17
+    assert call("usage", "--from", "pi", "--json").json["totals"]["calls"] == 0
+
+
+def test_what_is_not_there(call: Caller, tmp_path: Path) -> None:
+    assert call("usage", tmp_path / "none").code == 1
+    assert call("usage", "--by", "colour").code == 2
+    assert call("usage", tmp_path, "--from", "pi").code == 1
+    assert call("usage", "--from", "nobody").code == 1
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_counted(call: Caller, store: Path) -> None:
+    broken = sorted(store.rglob("*.jsonl"))[0]
+    broken.write_bytes(b'{"type":"session","format":"agentsession/9.0","id":"x"}\n')
+    done = call("usage", store, PI, "--json")
+    assert done.code == 1
+    assert "unreadable-source" in {finding["code"] for finding in done.json["findings"]}
+    assert done.json["totals"]["calls"] > 0
+
+
+def test_fields(call: Caller) -> None:
+    path = DATA / "pi" / "1.6.0-migrated"
+    assert settled([call("usage", path, "--json").json], "usage") == documented("usage")

@@ -1,0 +1,30 @@
+"""The codes of Codex and their page say the same."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from agentsession.importers import codex
+
+DOCS = Path(__file__).parents[3] / "docs" / "formats"
+
+
+def test_every_code_is_explained_once() -> None:
+    page = (DOCS / "codex-codes.md").read_text(encoding="utf-8")
+    explained = re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE)
+    assert sorted(explained) == sorted(codex.CODES)
+
+
+def test_every_code_is_used() -> None:
+    package = Path(codex.__file__).parent
+    text = "".join(
+        path.read_text(encoding="utf-8") for path in package.glob("*.py") if path.name != "codes.py"
+    ).replace("UNKNOWN_CONTENT,", '"unknown-content"')
+    assert [code for code in codex.CODES if f'"{code}"' not in text] == []
+
+
+def test_sentences_are_lower_case_and_short() -> None:
+    for sentence in codex.CODES.values():
+        assert sentence[0].islower() or sentence[0].isdigit()
+        assert not sentence.endswith(".")

@@ -1,0 +1,111 @@
+"""Every recorded request of Codex against what its converted threads say was sent."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from codex_files import RECORDINGS
+
+from agentsession.importers import replay
+from agentsession.importers.codex import Codex
+
+SHARED = Path(
+    os.environ.get("AGENTSESSION_SHARED", Path(__file__).parents[4] / "shared"),
+    "fixtures",
+    "codex",
+)
+
+# A compaction that left no record of what it put in place of the history, and before it, in
+# 0.20, a partial text that stayed in the history and in no file.
+LOST = "history-not-stored"
+# Another model on resume: its outputs were cut once more for the wire.
+CUT = "output-cut-again"
+IMPOSSIBLE = {
+    "0.20.0-proto": dict.fromkeys([7, 8, 9, *range(11, 21)], LOST),
+    "0.34.0-proto": dict.fromkeys(range(11, 22), LOST),
+    "0.77.0-chat": {8: CUT},
+    "0.77.0-turns": {8: CUT},
+}
+
+# What the model server counted and no line has: input and output tokens.
+NOT_STORED = {
+    "0.20.0-proto": (26600, 705),  # nothing is counted
+    "0.34.0-proto": (1200, 40),  # interrupted in its tool, before it was counted
+    "0.77.0-chat": (20300, 342),  # the chat wire gave no counts
+    "0.145.0-remote": (42800, 110),  # remote compactions
+    "0.171.0-busy": (1200, 40),  # a steer cut the answer
+}
+
+
+def recordings() -> list[Any]:
+    place = SHARED if SHARED.is_dir() else RECORDINGS
+    return [pytest.param(path, id=path.name) for path in replay.recordings(place)]
+
+
+@pytest.mark.parametrize("recording", recordings())
+def test_every_possible_request_is_rebuilt(recording: Path) -> None:
+    verdict = replay.replay(recording, replay.AGENTS["codex"])
+    assert verdict["requests"]
+    failed = {
+        request["n"]: request["reason"]
+        for request in verdict["requests"]
+        if request["verdict"] != "rebuilt"
+    }
+    assert failed == IMPOSSIBLE.get(recording.name, {})
+    unbacked = [r for r in verdict["responses"] if not r["backed"] and "note" not in r]
+    assert unbacked == []
+
+
+@pytest.mark.parametrize("recording", recordings())
+def test_usage_is_what_the_server_counted(recording: Path) -> None:
+    """Once for each call; in the session, and straight from the files."""
+    counted: Counter[str] = Counter()
+    for line in (recording / "requests.jsonl").read_text("utf-8").splitlines():
+        answer = json.loads(line)["answer"]
+        broken = any(answer.get(name) for name in ("status", "break", "hang", "failed"))
+        if not broken and answer.get("finish") != "length":
+            used = answer.get("usage") or {}
+            counted["input"] += used.get("prompt", 1200)
+            counted["output"] += used.get("completion", 40)
+    lost = NOT_STORED.get(recording.name, (0, 0))
+    expected = (counted["input"] - lost[0], counted["output"] - lost[1])
+
+    importer = Codex()
+    (source,) = importer.find([recording])
+    totals: Counter[str] = Counter()
+    for native in importer.sessions(source):
+        converted = importer.convert(source, native.id)
+        assert converted.totals["native"] == converted.totals["converted"]
+        for entry in converted.session.entries:
+            used = getattr(entry, "usage", None) or {}
+            totals.update({n: used.get(n, 0) for n in ("input_tokens", "output_tokens")})
+            data = getattr(entry, "data", None)
+            if isinstance(data, dict) and "hidden_call" in data:
+                used = data["hidden_call"]["usage"]
+                totals.update({n: used[n] for n in ("input_tokens", "output_tokens")})
+    assert (totals["input_tokens"], totals["output_tokens"]) == expected
+
+    records = list(importer.usage_records(source))
+    assert len({record.key for record in records}) == len(records)
+    read = [sum(r.usage[n] for r in records) for n in ("input_tokens", "output_tokens")]
+    assert tuple(read) == expected
+
+
+@pytest.mark.parametrize("recording", recordings())
+def test_every_line_is_accounted_for_once(recording: Path) -> None:
+    importer = Codex()
+    (source,) = importer.find([recording])
+    records = [
+        record
+        for native in importer.sessions(source)
+        for record in importer.convert(source, native.id).records
+    ]
+    assert len({record.native_id for record in records}) == len(records)
+    assert len(records) == importer.report(source).read
+    assert [r for r in records if r.code.startswith("unknown")] == []
+    assert [r for r in records if r.disposition == "left-out" and not r.code] == []
