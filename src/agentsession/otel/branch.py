@@ -1,15 +1,18 @@
-"""One way through a session's tree: what its entries so far mean for the spans to come.
+"""What the entries down to one of a tree mean for the spans to come. Values, never changed.
 
 Spec: otel B.3 to B.7.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
+from opentelemetry.context import Context
 from opentelemetry.trace import SpanContext
 
-from agentsession.calls import CALL_TYPE, OUTPUT_TYPE, CallLog, call_part
+from agentsession.calls import OUTPUT_TYPE, Call, call_part
 from agentsession.entries import (
     BranchSummaryEntry,
     CompactionEntry,
@@ -19,132 +22,175 @@ from agentsession.entries import (
     ResponseEntry,
 )
 from agentsession.items import Item
+from agentsession.otel.callbook import CallBook
 from agentsession.otel.emitter import Opened, time_of
-from agentsession.record_entries import DecisionEntry, DispatchEntry, LinkEntry, RunEntry
+from agentsession.otel.kept import Kept
+from agentsession.record_entries import LinkEntry
 from agentsession.settings import Settings
 from agentsession.wire.origin import origin_of
 
 _SUBSESSION = "subsession"
-_MOVING = (
-    BranchSummaryEntry,
-    CompactionEntry,
-    ConfigEntry,
-    DecisionEntry,
-    DispatchEntry,
-    ItemEntry,
-    LinkEntry,
-    ResponseEntry,
-    RunEntry,
-)
-"""What changes the state; below any other entry it is what it was above it."""
+
+_Chain: TypeAlias = "tuple[_Chain, str, Item] | None"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Said:
     """What was said since the last response, kept only where content is asked for.
 
     Attributes:
         settings: the settings in force.
         instructions: the instructions the last span was given.
-        items: the items since then, each with the response it belongs to.
     """
 
-    settings: Settings = field(default_factory=Settings)
+    settings: Settings = Settings()  # noqa: RUF009 - a value
     instructions: str = ""
-    items: list[tuple[str, Item]] = field(default_factory=list)
+    _items: _Chain = None
 
-    def note(self, entry: Entry) -> None:
-        """Take the next entry."""
+    def items(self) -> list[tuple[str, Item]]:
+        """Return the items since the last response, each with the response it belongs to."""
+        found, chain = [], self._items
+        while chain is not None:
+            chain, response, item = chain
+            found.append((response, item))
+        return found[::-1]
+
+    def after(self, entry: Entry) -> Said:
+        """Return what was said after the next entry."""
         if isinstance(entry, ConfigEntry):
-            self.settings = self.settings.apply(entry)
-        elif isinstance(entry, CompactionEntry):
-            self.settings = entry.config
-            self.items = [("", item) for item in (entry.summary, *entry.pinned)]
-        elif isinstance(entry, ItemEntry):
-            self.items.append((entry.response, entry.item))
-        elif isinstance(entry, BranchSummaryEntry):
-            self.items.append(("", entry.summary))
-        elif isinstance(entry, ResponseEntry):
-            self.items = []
-            self.instructions = self.settings.instructions
+            return replace(self, settings=self.settings.apply(entry))
+        if isinstance(entry, CompactionEntry):
+            items: _Chain = None
+            for item in (entry.summary, *entry.pinned):
+                items = (items, "", item)
+            return replace(self, settings=entry.config, _items=items)
+        if isinstance(entry, ItemEntry):
+            return replace(self, _items=(self._items, entry.response, entry.item))
+        if isinstance(entry, BranchSummaryEntry):
+            return replace(self, _items=(self._items, "", entry.summary))
+        if isinstance(entry, ResponseEntry):
+            return Said(self.settings, self.settings.instructions)
+        return self
 
 
-@dataclass(slots=True)
+class Turn(NamedTuple):
+    """What is known of a response.
+
+    Attributes:
+        begun: the time of its first item; ``None`` when it has none.
+        provider: who ran the model; empty when nobody recorded it.
+        span: its span; ``None`` when it has none yet.
+    """
+
+    begun: int | None = None
+    provider: str = ""
+    span: SpanContext | None = None
+
+
+class Opening(NamedTuple):
+    """How the span of a call opens, so that another branch can open one like it.
+
+    Attributes:
+        call: the call as it stood then.
+        entry: the entry the span is named by.
+        at: when it starts.
+        parent: what it goes under.
+        produced: the span of the model call that asked for it.
+        subsession: the session it spawned; empty when none is known.
+    """
+
+    call: Call
+    entry: Entry
+    at: int
+    parent: Context
+    produced: SpanContext | None
+    subsession: str
+
+
+class Tool(NamedTuple):
+    """The span of a call that was handed to its tool."""
+
+    opening: Opening
+    opened: Opened
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Branch:
     """The state below one entry of the tree.
 
     Attributes:
-        tips: the entries below which this state holds; ``None`` stands for no entry.
-        last: the time of the last entry.
-        log: the calls so far.
+        calls: the calls so far.
         model: the model in force; empty when none is known.
         run_id: the open run; empty when none is open.
-        run: its span; ``None`` when it has none.
-        tools: the open spans of calls, by call id.
-        subsessions: the sessions calls spawned, by call id.
+        run: its span; ``None`` when it has none. Another branch may have ended it.
+        tools: the spans of calls that were handed over, by call entry.
+        subsessions: the sessions calls spawned, by call entry.
         previous: the last model call's span.
-        inferences: the spans of model calls, by response id.
-        begun: the time of the first item of a response, by response id.
-        providers: who ran the model, by response id.
+        turns: what is known of responses, by response id.
         said: what was said, where content is asked for.
     """
 
-    tips: set[str | None] = field(default_factory=lambda: {None})
-    last: int = 0
-    log: CallLog = field(default_factory=CallLog)
+    calls: CallBook = CallBook()  # noqa: RUF009 - a value
     model: str = ""
     run_id: str = ""
     run: Opened | None = None
-    tools: dict[str, Opened] = field(default_factory=dict)
-    subsessions: dict[str, str] = field(default_factory=dict)
+    tools: Kept[Tool] = Kept()  # noqa: RUF009 - a value
+    subsessions: Kept[str] = Kept()  # noqa: RUF009 - a value
     previous: SpanContext | None = None
-    inferences: dict[str, SpanContext] = field(default_factory=dict)
-    begun: dict[str, int] = field(default_factory=dict)
-    providers: dict[str, str] = field(default_factory=dict)
+    turns: Kept[Turn] = Kept()  # noqa: RUF009 - a value
     said: Said | None = None
 
-    def move(self, entry: Entry) -> None:
-        """Take the next entry of the way."""
-        self.last = time_of(entry)
-        if isinstance(entry, _MOVING):
-            self.tips = {entry.id}
-            self._note(entry)
-            if self.said is not None:
-                self.said.note(entry)
-        else:
-            self.tips.add(entry.id)
+    def after(self, entry: Entry) -> Branch:
+        """Return the state below the next entry; this one when it changes nothing.
 
-    def _note(self, entry: Entry) -> None:
+        Runs and spans are not looked at.
+        """
+        state = self._noted(entry)
+        calls = state.calls.after(entry)
+        said = state.said.after(entry) if state.said is not None else None
+        if calls is not state.calls or said is not state.said:
+            return replace(state, calls=calls, said=said)
+        return state
+
+    def _noted(self, entry: Entry) -> Branch:
+        model = self.model
+        if isinstance(entry, ItemEntry):
+            return self._with_item(entry) if entry.response else self
+        if isinstance(entry, LinkEntry):
+            key = self.spawned(entry)
+            if key is None:
+                return self
+            return replace(self, subsessions=self.subsessions.put(key, entry.session))
         if isinstance(entry, ConfigEntry):
-            self.model = entry.model or ("" if entry.replace else self.model)
+            model = entry.model or ("" if entry.replace else model)
         elif isinstance(entry, CompactionEntry):
-            self.model = entry.config.model
-        elif isinstance(entry, LinkEntry):
-            if self.is_spawn(entry):
-                self.subsessions[entry.call_id] = entry.session
-        elif isinstance(entry, ItemEntry):
-            self._note_item(entry)
-        self.log.feed(entry)
+            model = entry.config.model
+        return self if model == self.model else replace(self, model=model)
 
-    def _note_item(self, entry: ItemEntry) -> None:
-        if not entry.response:
-            return
-        if call_part(entry.item) != OUTPUT_TYPE:
-            self.begun.setdefault(entry.response, self.last)
+    def _with_item(self, entry: ItemEntry) -> Branch:
+        known = turn = self.turn(entry.response)
+        if turn.begun is None and call_part(entry.item) != OUTPUT_TYPE:
+            turn = turn._replace(begun=time_of(entry))
         if entry.has("origin"):
-            provider = origin_of(entry).provider
-            if provider:
-                self.providers[entry.response] = provider
+            turn = turn._replace(provider=origin_of(entry).provider or turn.provider)
+        if turn == known:
+            return self
+        return replace(self, turns=self.turns.put(entry.response, turn))
 
-    def is_spawn(self, entry: LinkEntry) -> bool:
-        """Return whether a link says which session a call without an output spawned."""
-        return entry.rel == _SUBSESSION and entry.call_id in self.log.pending
+    def turn(self, response_id: str) -> Turn:
+        """Return what is known of a response."""
+        return self.turns.get(response_id) or Turn()
 
-    def answers(self, entry: ItemEntry) -> bool:
-        """Return whether an item is the output of a call without one."""
-        return call_part(entry.item) == OUTPUT_TYPE and entry.item.call_id in self.log.pending
+    def spawned(self, entry: LinkEntry) -> str | None:
+        """Return the call a link gives a session to: one without an output."""
+        return self.calls.waiting(entry.call_id) if entry.rel == _SUBSESSION else None
 
+    def answered(self, entry: ItemEntry) -> str | None:
+        """Return the call an item is the output of, when that has none yet."""
+        if call_part(entry.item) != OUTPUT_TYPE:
+            return None
+        return self.calls.waiting(entry.item.call_id)
 
-def is_call(entry: ItemEntry) -> bool:
-    """Return whether an item is a call."""
-    return call_part(entry.item) == CALL_TYPE
+    def tools_of_pending(self) -> Iterator[tuple[str, Tool | None]]:
+        """Yield the calls without an output in call order, with the span each has."""
+        return ((key, self.tools.get(key)) for key in self.calls.pending())

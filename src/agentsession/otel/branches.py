@@ -5,13 +5,12 @@ Spec: otel B.7, decision F.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
-from opentelemetry.trace import SpanContext
-
-from agentsession.entries import Entry, ResponseEntry
+from agentsession.entries import Entry
 from agentsession.otel.branch import Branch, Said
-from agentsession.otel.emitter import Opened
+from agentsession.otel.emitter import time_of
 from agentsession.record_entries import RunEntry
 
 Path = Sequence[Entry]
@@ -20,73 +19,67 @@ Path = Sequence[Entry]
 class Branches:
     """Gives each entry the state its parent left.
 
+    The state below every entry is there, and shares with that of its parent what did not
+    change; so wherever a branch forks, nothing is gone through again.
+
     Args:
-        spans: the span of each entry that has one, kept up to date by the owner.
         content: whether to keep what was said.
 
     Attributes:
-        current: the branch the last entry was on.
-        runs: open spans of runs, by start entry.
-        tools: open spans of calls, by dispatch entry.
+        current: the state the next span comes from.
     """
 
-    def __init__(self, spans: Mapping[str, SpanContext], *, content: bool) -> None:
-        self._spans = spans
-        self._content = content
-        self._parked: list[Branch] = []
-        self.current = self._new()
-        self.runs: dict[str, Opened] = {}
-        self.tools: dict[str, Opened] = {}
-
-    def _new(self) -> Branch:
-        return Branch(said=Said() if self._content else None)
+    def __init__(self, *, content: bool) -> None:
+        self._root = Branch(said=Said() if content else None)
+        self._below: dict[str, Branch] = {}
+        # The states nothing has grown from, with the time of the last entry of each.
+        self._ends: dict[Branch, int] = {}
+        self.current = self._root
 
     def prime(self, path: Path) -> None:
         """Go to the end of a path that was there before."""
-        self.current = self._primed(path)
+        known = len(path)
+        while known and path[known - 1].id not in self._below:
+            known -= 1
+        self.current = self._below[path[known - 1].id] if known else self._root
+        for entry in path[known:]:
+            self.current = self._below[entry.id] = _recalled(self.current, entry)
+        if path[known:]:
+            self._ends[self.current] = time_of(path[-1])
 
     def go_to(self, parent: str | None, path: Callable[[str], Path]) -> None:
-        """Go below an entry; ``path`` is asked for the way there only where a branch forks."""
-        if parent in self.current.tips:
+        """Go below an entry; ``path`` gives the way to one that was there before."""
+        if parent is None:
+            self.current = self._root
+        elif parent in self._below:
+            self.current = self._below[parent]
+        else:
+            self.prime(path(parent))
+
+    def grow(self, base: Branch, entry: Entry) -> None:
+        """Take an entry: from the state above it, its spans having changed the current one."""
+        grown = self._below[entry.id] = self.current = self.current.after(entry)
+        if grown is base and base not in self._ends:
             return
-        if self.current.tips != {None}:
-            self._parked.append(self.current)
-        for position, branch in enumerate(self._parked):
-            if parent in branch.tips:
-                self.current = self._parked.pop(position)
-                return
-        self.current = self._primed(path(parent) if parent is not None else ())
+        # In the order in which they were left.
+        self._ends.pop(base, None)
+        self._ends[grown] = time_of(entry)
 
     def leave(self, at: int) -> Iterator[tuple[Branch, int]]:
         """Go to each branch once more; yield it and when it ends, the current one at ``at``."""
-        parked, self._parked = self._parked, []
+        ends, self._ends = self._ends, {}
+        ends.pop(self.current, None)
         yield self.current, at
-        for branch in parked:
+        for branch, end in ends.items():
             self.current = branch
-            yield branch, branch.last
+            yield branch, end
 
-    def _primed(self, path: Path) -> Branch:
-        branch = self._new()
-        for entry in path:
-            if isinstance(entry, RunEntry):
-                self._recall_run(branch, entry)
-            elif isinstance(entry, ResponseEntry):
-                self._recall_inference(branch, entry)
-            branch.move(entry)
-        for call_id in branch.log.pending:
-            dispatch = branch.log.call(call_id).dispatch
-            opened = self.tools.get(dispatch.id) if dispatch else None
-            if opened is not None and not opened.ended:
-                branch.tools[call_id] = opened
-        return branch
 
-    def _recall_run(self, branch: Branch, entry: RunEntry) -> None:
+def _recalled(branch: Branch, entry: Entry) -> Branch:
+    """The state below an entry no span tells of."""
+    if isinstance(entry, RunEntry):
         if entry.is_start:
-            branch.run_id, branch.run = entry.run_id, self.runs.get(entry.id)
+            branch = replace(branch, run_id=entry.run_id, run=None)
         elif entry.run_id == branch.run_id:
-            branch.run_id, branch.run = "", None
-
-    def _recall_inference(self, branch: Branch, entry: ResponseEntry) -> None:
-        span = self._spans.get(entry.id)
-        if span is not None:
-            branch.previous = branch.inferences[entry.response_id] = span
+            branch = replace(branch, run_id="", run=None)
+    return branch.after(entry)

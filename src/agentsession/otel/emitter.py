@@ -43,19 +43,21 @@ class Origin:
         role: the kind of span, one of the words of :mod:`agentsession.otel.names`.
         entry_id: its entry; empty for a session's span.
         whole: whether its end was recorded, and not only where the record stops.
+        ended_by: the entry that ended it, where several entries may do so.
     """
 
     role: str
     entry_id: str
     whole: bool = False
+    ended_by: str = ""
 
 
 class _Guard:
-    """Hands exceptions of a block over, or lets them pass when nobody takes them."""
+    """Hands what a block raises over, or lets it pass when nobody takes it."""
 
     __slots__ = ("_on_failure",)
 
-    def __init__(self, on_failure: Callable[[Exception], None] | None) -> None:
+    def __init__(self, on_failure: Callable[[BaseException], None] | None) -> None:
         self._on_failure = on_failure
 
     def __enter__(self) -> None:
@@ -67,7 +69,7 @@ class _Guard:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool:
-        if self._on_failure is None or not isinstance(error, Exception):
+        if self._on_failure is None or error is None:
             return False
         self._on_failure(error)
         return True
@@ -80,7 +82,7 @@ class Emitter:
         tracer: where they go.
         redact: what every text passes before it leaves, span names and statuses too.
         on_failure: called with what a tracer or redactor raised, which then goes no
-            further; without it, it is raised.
+            further, whatever it is; without it, it is raised.
         ledger: filled with what each span stands for, by span id.
     """
 
@@ -89,7 +91,7 @@ class Emitter:
         tracer: Tracer,
         *,
         redact: Redactor | None = None,
-        on_failure: Callable[[Exception], None] | None = None,
+        on_failure: Callable[[BaseException], None] | None = None,
         ledger: dict[int, Origin] | None = None,
     ) -> None:
         self._tracer = tracer
@@ -206,16 +208,19 @@ class Opened:
             described = self._emitter.text(description) if description else None
             self._span.set_status(Status(StatusCode.ERROR, described))
 
-    def end(self, at: int, *, whole: bool = True) -> None:
+    def end(self, at: int, *, whole: bool = True, by: str = "") -> None:
         """End the span, never before its start; a second time does nothing.
 
         Args:
             at: when, in nanoseconds since the epoch.
             whole: whether the end was recorded, and not only where the record stops.
+            by: the entry that ends it, where several entries may do so.
         """
         if self._span is None or self.ended:
             return
         self.ended = True
-        self._origin.whole = whole
+        self._origin.whole, self._origin.ended_by = whole, by
+        # What was ended is not kept: branches may hold on to this for long.
+        span, self._span = self._span, None
         with self._emitter.guarded():
-            self._span.end(max(at, self._start))
+            span.end(max(at, self._start))

@@ -2,7 +2,7 @@
 
 This is the only module that names a convention, so that another version of them is a
 change here and in :mod:`agentsession.otel.attributes` alone. The GenAI conventions are those of
-release 1.41.0 of the OpenTelemetry semantic conventions, the last one that held them.
+release 1.41.0 of the OpenTelemetry semantic conventions, where they still stood.
 
 Spec: otel B.1, decision F.
 """

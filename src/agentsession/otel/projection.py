@@ -9,6 +9,8 @@ Spec: otel B.2 to B.7.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from opentelemetry.context import Context
 from opentelemetry.trace import SpanContext, SpanKind
@@ -24,7 +26,7 @@ from agentsession.entries import (
 from agentsession.header import Header
 from agentsession.otel import attributes, messages, names
 from agentsession.otel.attributes import Attributes
-from agentsession.otel.branch import Branch, Said
+from agentsession.otel.branch import Branch, Opening, Said, Tool
 from agentsession.otel.branches import Branches, Path
 from agentsession.otel.emitter import Emitter, Opened, Origin, in_range, time_of
 from agentsession.record_entries import (
@@ -78,7 +80,7 @@ class Projection:
         self._header = header
         self._known = known or {}
         self._content = content
-        self._branches = Branches(self.spans, content=content)
+        self._branches = Branches(content=content)
         self._seen: set[str] = set()
         self._session = emitter.open(
             names.SESSION_SPAN,
@@ -95,6 +97,9 @@ class Projection:
     def _branch(self) -> Branch:
         return self._branches.current
 
+    def _change(self, **members: Any) -> None:
+        self._branches.current = replace(self._branch, **members)
+
     # Where an entry stands.
 
     def prime(self, path: Path) -> None:
@@ -109,18 +114,21 @@ class Projection:
 
         Args:
             entry: the entry.
-            path: gives the path to an entry by its id; asked only where a branch forks.
+            path: gives the path to an entry by its id; asked only for one that was there
+                before.
         """
         self._branches.go_to(entry.parent, path)
+        base = self._branch
         self._emit(entry, time_of(entry))
-        self._branch.move(entry)
+        self._branches.grow(base, entry)
 
     # What an entry gives.
 
     def _emit(self, entry: Entry, at: int) -> None:
         if isinstance(entry, ItemEntry):
-            if self._branch.answers(entry):
-                self._answer(entry, at)
+            key = self._branch.answered(entry)
+            if key is not None:
+                self._answer(key, entry, at)
         elif isinstance(entry, ResponseEntry):
             self._infer(entry, at)
         elif isinstance(entry, RunEntry):
@@ -140,9 +148,12 @@ class Projection:
             self._tell(entry, at)
 
     def _below(self) -> Context:
-        """The context of spans below the open run, or below the session."""
+        """The context of spans below the open run, or below the session.
+
+        A run that another branch ended is still open on this one.
+        """
         run = self._branch.run
-        return self._session.below if run is None or run.ended else run.below
+        return self._session.below if run is None else run.below
 
     def _open(
         self,
@@ -175,23 +186,21 @@ class Projection:
     # Runs (B.3).
 
     def _start_run(self, entry: RunEntry, at: int) -> None:
-        branch = self._branch
-        if branch.run is not None:
-            branch.run.set({names.RUN_REASON: names.CUT_OFF})
-            branch.run.end(at)
+        if self._branch.run is not None:
+            self._branch.run.set({names.RUN_REASON: names.CUT_OFF})
+            self._branch.run.end(at)
         about = attributes.of_run_start(entry)
-        branch.run_id = entry.run_id
-        branch.run = self._open(
+        run = self._open(
             names.RUN_SPAN, entry, at, about, role=names.RUN_SPAN, parent=self._session.below
         )
-        still_open = {start: run for start, run in self._branches.runs.items() if not run.ended}
-        self._branches.runs = {**still_open, entry.id: branch.run}
+        self._change(run_id=entry.run_id, run=run)
 
     def _end_run(self, entry: RunEntry, at: int) -> None:
         branch = self._branch
         if not branch.run_id or entry.run_id != branch.run_id:
             return
-        run, branch.run, branch.run_id = branch.run, None, ""
+        run = branch.run
+        self._change(run_id="", run=None)
         if run is None:
             return
         run.set(attributes.of_run_end(entry))
@@ -203,10 +212,10 @@ class Projection:
     # Model calls (B.4).
 
     def _infer(self, entry: ResponseEntry, at: int) -> None:
-        branch = self._branch
-        rid = entry.response_id
+        branch, rid = self._branch, entry.response_id
+        turn = branch.turn(rid)
         latency = max(entry.latency_ms, 0) * _MILLISECOND
-        start = in_range(min(at - latency, branch.begun.get(rid, at), at))
+        start = in_range(min(at - latency, at if turn.begun is None else turn.begun, at))
         model = entry.model or branch.model
         opened = self._open(
             f"{names.CHAT} {model}" if model else names.CHAT,
@@ -214,7 +223,7 @@ class Projection:
             start,
             {
                 names.CONVERSATION: self._header.id,
-                **attributes.of_inference(entry, branch.model, branch.providers.get(rid, "")),
+                **attributes.of_inference(entry, branch.model, turn.provider),
             },
             role=names.CHAT,
             kind=SpanKind.CLIENT,
@@ -226,13 +235,15 @@ class Projection:
             opened.fail(*attributes.error_of(entry.error))
         opened.end(at)
         if opened.span_context is not None:
-            branch.previous = branch.inferences[rid] = opened.span_context
+            span = opened.span_context
+            self._change(previous=span, turns=branch.turns.put(rid, turn._replace(span=span)))
 
     def _quote(self, opened: Opened, said: Said, entry: ResponseEntry) -> None:
         """Put what is new since the last model call on a model call's span."""
         redact, rid = self._emitter.text, entry.response_id
-        given = [item for response, item in said.items if not rid or response != rid]
-        made = [item for response, item in said.items if rid and response == rid]
+        items = said.items()
+        given = [item for response, item in items if not rid or response != rid]
+        made = [item for response, item in items if rid and response == rid]
         about: Attributes = {}
         with self._emitter.guarded():
             told = said.settings.instructions
@@ -246,19 +257,25 @@ class Projection:
 
     # Calls (B.5).
 
-    def _open_tool(self, call: Call, entry: Entry, at: int) -> Opened:
-        branch = self._branch
-        produced = branch.inferences.get(call.entry.response) if call.entry.response else None
+    def _opening(self, key: str, call: Call, entry: Entry, at: int) -> Opening:
+        branch, response = self._branch, call.entry.response
+        produced = branch.turn(response).span if response else None
+        subsession = branch.subsessions.get(key) or ""
+        return Opening(call, entry, at, self._below(), produced, subsession)
+
+    def _open_tool(self, opening: Opening) -> Opened:
+        call = opening.call
         opened = self._open(
             f"{names.EXECUTE_TOOL} {call.name}" if call.name else names.EXECUTE_TOOL,
-            entry,
-            at,
+            opening.entry,
+            opening.at,
             {
                 names.CONVERSATION: self._header.id,
-                **attributes.of_tool(call, branch.subsessions.get(call.id, "")),
+                **attributes.of_tool(call, opening.subsession),
             },
             role=names.EXECUTE_TOOL,
-            links=[(produced, {names.LINK: names.PRODUCED_BY})],
+            links=[(opening.produced, {names.LINK: names.PRODUCED_BY})],
+            parent=opening.parent,
         )
         self._map(call.entry, opened)
         self._seen.add(call.entry.id)
@@ -270,43 +287,55 @@ class Projection:
                 opened.set_redacted({names.TOOL_ARGUMENTS: quoted})
         return opened
 
+    def _open_again(self, key: str, tool: Tool, call: Call) -> Opened:
+        """The span of a call whose shared one another branch ended, as if that had not been."""
+        opened = self._open_tool(tool.opening)
+        for decision in call.decisions[len(tool.opening.call.decisions) :]:
+            self._add_decision(opened, decision)
+        subsession = self._branch.subsessions.get(key)
+        if subsession:
+            opened.set({names.SUBSESSION: subsession})
+        return opened
+
     def _add_decision(self, opened: Opened, entry: DecisionEntry) -> None:
         about = {names.ENTRY_ID: entry.id, **attributes.of_decision(entry)}
         opened.event(names.DECISION_EVENT, time_of(entry), about)
 
-    def _opened_tool(self, call_id: str) -> Opened | None:
-        opened = self._branch.tools.get(call_id)
-        return None if opened is None or opened.ended else opened
-
     def _dispatch(self, entry: DispatchEntry, at: int) -> None:
-        call_id = entry.call_id
-        if call_id not in self._branch.log.pending or self._opened_tool(call_id) is not None:
+        branch = self._branch
+        key = branch.calls.named(entry)
+        if key is None or not branch.calls.is_pending(key) or key in branch.tools:
             return
-        opened = self._open_tool(self._branch.log.call(call_id), entry, at)
-        self._branch.tools[call_id] = self._branches.tools[entry.id] = opened
+        opening = self._opening(key, branch.calls.call(key), entry, at)
+        tool = Tool(opening, self._open_tool(opening))
+        self._change(tools=branch.tools.put(key, tool))
 
     def _decide(self, entry: DecisionEntry) -> None:
-        opened = self._opened_tool(entry.call_id)
-        if opened is not None:
-            self._add_decision(opened, entry)
+        key = self._branch.calls.named(entry)
+        tool = self._branch.tools.get(key) if key is not None else None
+        if tool is not None:
+            self._add_decision(tool.opened, entry)
 
-    def _answer(self, entry: ItemEntry, at: int) -> None:
-        call = self._branch.log.call(entry.item.call_id)
-        opened = self._opened_tool(call.id)
-        if opened is None:
+    def _answer(self, key: str, entry: ItemEntry, at: int) -> None:
+        branch = self._branch
+        call, tool = branch.calls.call(key), branch.tools.get(key)
+        if tool is None:
             first = call.decisions[0] if call.rejected else call.entry
-            opened = self._open_tool(call, entry, time_of(first))
+            opened = self._open_tool(self._opening(key, call, entry, time_of(first)))
+        elif tool.opened.ended:
+            opened = self._open_again(key, tool, call)
+        else:
+            opened = tool.opened
         state = names.REJECTED if call.rejected else CallState.COMPLETED.value
         opened.set({names.CALL_STATE: state})
         if self._content:
             with self._emitter.guarded():
                 quoted = messages.result(entry.item, self._emitter.text)
                 opened.set_redacted({names.TOOL_RESULT: quoted})
-        opened.end(at)
+        opened.end(at, by=entry.id)
         self._map(entry, opened)
-        self._branch.tools.pop(call.id, None)
-        if call.dispatch is not None:
-            self._branches.tools.pop(call.dispatch.id, None)
+        if tool is not None:
+            self._change(tools=branch.tools.drop(key))
 
     # Folds and branches (B.6).
 
@@ -338,9 +367,10 @@ class Projection:
             self._happen(names.OUTCOME_EVENT, entry, at, attributes.of_outcome(entry))
         elif isinstance(entry, LinkEntry):
             self._happen(names.LINK_EVENT, entry, at, attributes.of_link(entry))
-            opened = self._opened_tool(entry.call_id)
-            if opened is not None and self._branch.is_spawn(entry):
-                opened.set({names.SUBSESSION: entry.session})
+            key = self._branch.spawned(entry)
+            tool = self._branch.tools.get(key) if key is not None else None
+            if tool is not None:
+                tool.opened.set({names.SUBSESSION: entry.session})
 
     def _happen(self, name: str, entry: Entry, at: int, about: Attributes) -> None:
         self._session.event(name, at, {names.ENTRY_ID: entry.id, **about})
@@ -352,20 +382,22 @@ class Projection:
         """
         at = in_range(at)
         for branch, end in self._branches.leave(at):
-            for call_id in tuple(branch.log.pending):
-                self._leave(branch.log.call(call_id), end)
+            for key, tool in branch.tools_of_pending():
+                self._leave(key, tool, end)
             if branch.run is not None:
                 branch.run.end(end, whole=False)
         self._session.end(at, whole=False)
 
-    def _leave(self, call: Call, at: int) -> None:
+    def _leave(self, key: str, tool: Tool | None, at: int) -> None:
         """End the span of a call that has no output where the record stops."""
-        opened = self._opened_tool(call.id)
-        if opened is None:
-            # On a shared part of the tree another branch may have told of it.
-            if call.entry.id in self._seen:
-                return
-            opened = self._open_tool(call, call.entry, time_of(call.entry))
+        # On a shared part of the tree another branch may have told of it.
+        if key in self._seen if tool is None else tool.opened.ended:
+            return
+        call = self._branch.calls.call(key)
+        if tool is None:
+            opened = self._open_tool(self._opening(key, call, call.entry, time_of(call.entry)))
+        else:
+            opened = tool.opened
         state = call.state(self._header)
         opened.set({names.CALL_STATE: state.value})
         if state is CallState.IN_FLIGHT:

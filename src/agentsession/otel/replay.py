@@ -5,7 +5,7 @@ Spec: otel B, decision F.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from opentelemetry import context
 from opentelemetry.trace import SpanContext, Tracer
@@ -14,6 +14,7 @@ from agentsession.entries import Entry
 from agentsession.header import Header
 from agentsession.otel.emitter import Emitter, Redactor, time_of
 from agentsession.otel.projection import Projection
+from agentsession.record_entries import InfoEntry
 from agentsession.session import Session
 
 
@@ -50,7 +51,7 @@ def export(
         session.header,
         context.get_current(),
         created(session.header),
-        name=session.name,
+        name=name_on(path),
         known=known_spans,
         content=content,
     )
@@ -69,3 +70,9 @@ def created(header: Header) -> int:
 def end_of(last: Entry | None, header: Header) -> int:
     """Return when a replay ends: with the last entry, or when there is none with the header."""
     return time_of(last) if last is not None else created(header)
+
+
+def name_on(path: Sequence[Entry]) -> str:
+    """Return the display name a path gives: the last one; empty when it gives none."""
+    found = (entry.name for entry in reversed(path) if isinstance(entry, InfoEntry))
+    return next(filter(None, found), "")

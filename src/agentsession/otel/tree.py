@@ -25,7 +25,7 @@ from agentsession.header import Header
 from agentsession.otel.emitter import Emitter, Origin, Redactor
 from agentsession.otel.names import SCHEMA_URL
 from agentsession.otel.projection import Projection
-from agentsession.otel.replay import created, end_of
+from agentsession.otel.replay import created, end_of, name_on
 from agentsession.session import Session
 
 _SCOPE = "agentsession"
@@ -37,7 +37,7 @@ class Trace:
 
     Attributes:
         trace_id: the trace they belong to.
-        spans: the spans, by start; parents before their children.
+        spans: the spans: the session's, then the others by their start.
         leaves: the ids of the leaves they reach to.
     """
 
@@ -92,7 +92,7 @@ def trace_session(
         session.header,
         Context(),
         created(session.header),
-        name=session.name,
+        name=session.name if leaf is None else name_on(entries),
         content=content,
     )
     for entry in entries:
@@ -140,7 +140,7 @@ class _Ids:
         self._contexts = {
             span_id: SpanContext(
                 self.trace_id,
-                _digest(8, session_id, origin.role, origin.entry_id, "" if origin.whole else last),
+                _digest(8, session_id, *_told(origin, last)),
                 is_remote=False,
                 trace_flags=TraceFlags(TraceFlags.SAMPLED),
             )
@@ -166,6 +166,12 @@ class _Ids:
             end_time=span.end_time,
             instrumentation_scope=span.instrumentation_scope,
         )
+
+
+def _told(origin: Origin, last: str) -> list[str]:
+    """What tells a span from the others: what is open has the last entry, for it may go on."""
+    told = [origin.role, origin.entry_id, "" if origin.whole else last]
+    return [*told, origin.ended_by] if origin.ended_by else told
 
 
 def _digest(size: int, *parts: str) -> int:

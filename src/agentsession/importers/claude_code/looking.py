@@ -82,12 +82,15 @@ class Log:
         return is_agent_name(self.path.name)
 
 
-class _Message(msgspec.Struct):
+_NOTHING: Final = msgspec.Raw(b"")
+
+
+class _Message(msgspec.Struct, gc=False):
     id: Any = None
     model: Any = None
 
 
-class _Seen(msgspec.Struct, rename="camel"):
+class _Seen(msgspec.Struct, rename="camel", gc=False):
     type: Any = None
     uuid: Any = None
     parent_uuid: Any = None
@@ -98,8 +101,8 @@ class _Seen(msgspec.Struct, rename="camel"):
     is_sidechain: Any = None
     request_id: Any = None
     request_session_id: Any = None
-    compact_metadata: msgspec.Raw | None = None
-    tool_use_result: msgspec.Raw | None = None
+    compact_metadata: msgspec.Raw = _NOTHING
+    tool_use_result: msgspec.Raw = _NOTHING
     summary: Any = None
     leaf_uuid: Any = None
     ai_title: Any = None
@@ -143,7 +146,7 @@ def _look_exactly(log: Log, line: bytes) -> None:
             continue
         told = {n: value_of(members.get(wire)) for n, wire in _NAMES.items() if n != "message"}
         for name in ("compact_metadata", "tool_use_result"):
-            told[name] = members.get(_NAMES[name])
+            told[name] = members.get(_NAMES[name], _NOTHING)
         message = value_of(members.get("message"))
         inner = None
         if isinstance(message, dict):
@@ -190,7 +193,7 @@ def _look_at_tree(log: Log, seen: _Seen, uuid: str, stamp: str) -> None:
     if not log.first or stamp < log.first:
         log.first = stamp
     log.release = string(seen.version) or log.release
-    if log.tree <= _HEAD or seen.compact_metadata is not None:
+    if log.tree <= _HEAD or bytes(seen.compact_metadata):
         log.head.add(key_of(uuid))
     if log.release.startswith(("0.", "1.")):
         log.uuids.add(key_of(uuid))
@@ -227,8 +230,8 @@ def _look_at_user(log: Log, seen: _Seen, uuid: str, line: bytes) -> None:
             log.prompt = log.prompt or words
         else:
             log.sidechains[uuid] = words
-    raw = seen.tool_use_result
-    if raw is not None and b'"agentId"' in bytes(raw):
+    raw = bytes(seen.tool_use_result)
+    if b'"agentId"' in raw:
         told = value_of(raw)
         agent = string(told.get("agentId")) if isinstance(told, dict) else ""
         for block in _blocks(line) if agent else ():

@@ -30,13 +30,13 @@ _STAMP: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z", re.
 _SPOKEN: Final = frozenset({names.USER, names.ASSISTANT})
 
 
-class _Block(msgspec.Struct):
+class _Block(msgspec.Struct, gc=False):
     type: Any = None
     id: Any = None
     tool_use_id: Any = None
 
 
-class _Message(msgspec.Struct):
+class _Message(msgspec.Struct, gc=False):
     id: Any = None
     model: Any = None
     content: list[_Block] | str | None = None
@@ -44,7 +44,7 @@ class _Message(msgspec.Struct):
     stop_reason: Any = None
 
 
-class _Head(msgspec.Struct):
+class _Head(msgspec.Struct, gc=False):
     type: Any = None
     uuid: Any = None
     parent: Any = msgspec.field(default=None, name="parentUuid")

@@ -75,14 +75,14 @@ def best_usage(found: list[tuple[object, object]]) -> tuple[Mapping[str, Any] | 
     return best, final
 
 
-class _Message(msgspec.Struct):
+class _Message(msgspec.Struct, gc=False):
     id: Any = None
     model: Any = None
     usage: Any = None
     stop_reason: Any = None
 
 
-class _Line(msgspec.Struct):
+class _Line(msgspec.Struct, gc=False):
     type: Any = None
     uuid: Any = None
     session: Any = msgspec.field(default=None, name="sessionId")

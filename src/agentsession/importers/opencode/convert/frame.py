@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from agentsession.importers.opencode import names
+from agentsession.importers.opencode import names, values
 from agentsession.importers.opencode.convert.accounts import Accounts
 from agentsession.importers.opencode.convert.draft import Draft
 from agentsession.importers.opencode.convert.history import History
@@ -68,11 +68,15 @@ class Frame:
     def lost(self, place: int) -> list[str] | None:
         """Return the ids of a message's parts that cannot be read, ``None`` when none is lost.
 
-        Where a store lost parts without a trace, those of a message without any may be.
+        Where a store lost parts without a trace, those of a message without any may be; a
+        failed one often had none.
         """
-        parts = self.records[place].parts
-        found = [part.id for part in parts if part.part is None]
-        return found if found or (self.parts_lost and not parts) else None
+        record = self.records[place]
+        found = [part.id for part in record.parts if part.part is None]
+        if found:
+            return found
+        failed = record.info is not None and values.truthy(record.info.value.get("error"))
+        return [] if self.parts_lost and not record.parts and not failed else None
 
     def note_lost(self, place: int) -> bool:
         """Say so when parts of a message are lost; return whether some are."""
