@@ -122,7 +122,7 @@ class TestIJSON:
     def test_numbers(self, number: str) -> None:
         assert (ijson.problem(b'{"n":[%s]}' % number.encode()) == "") is NUMBERS[number]
 
-    @settings(max_examples=200)
+    @settings(max_examples=200, deadline=None)
     @given(
         st.one_of(
             st.integers(-(2**70), 2**70).map(str),
@@ -292,7 +292,7 @@ def lines(draw: st.DrawFn) -> bytes:
 class TestTheTwoWays:
     """What the fast way says is certain, the exact way says too."""
 
-    @settings(max_examples=100)
+    @settings(max_examples=100, deadline=None)
     @given(lines())
     def test_lines_of_a_writer(self, line: bytes) -> None:
         session = ags.read(file(line))
@@ -309,7 +309,7 @@ class TestTheTwoWays:
             return
         assert of(line)[0] == content
 
-    @settings(max_examples=100)
+    @settings(max_examples=100, deadline=None)
     @given(lines(), st.data())
     def test_a_changed_byte_is_found(self, line: bytes, data: st.DataObject) -> None:
         at = data.draw(st.integers(0, len(line) - 1))
@@ -323,7 +323,7 @@ class TestTheTwoWays:
         # Only a spelling can differ, and a change of the line's last byte cuts it.
         assert session.truncated is not None or text.equal(changed, line)
 
-    @settings(max_examples=100)
+    @settings(max_examples=100, deadline=None)
     @given(st.lists(json_values, max_size=3), st.sampled_from([b"", b" ", b"\n", b'"a":1,', b"}{"]))
     def test_framing(self, values: list[Any], odd: bytes) -> None:
         root = with_id(ROOT)

@@ -170,7 +170,7 @@ def test_a_file(tmp_path: Path) -> None:
     assert "cut short" in found.unresolved[0]
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(sessions())
 def test_every_hash_is_kept(session: ags.Session) -> None:
     build = SessionBuilder()
@@ -189,7 +189,7 @@ def test_every_hash_is_kept(session: ags.Session) -> None:
     assert [entry.id for entry in ags.read(lines)] == [entry.id for entry in new]
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(sessions(), st.data())
 def test_a_fork_of_a_migrated_session(session: ags.Session, data: st.DataObject) -> None:
     new = session.migrated()

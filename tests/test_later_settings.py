@@ -128,7 +128,7 @@ class TestParts:
         assert entry is not None
         assert entry.instructions_parts == (keep(60), Part("m60", "changed"), keep(65))
 
-    @settings(max_examples=150)
+    @settings(max_examples=150, deadline=None)
     @given(
         st.lists(
             st.lists(
@@ -252,7 +252,7 @@ class TestOmission:
         with pytest.raises(ags.InvalidEntry, match=r"omit; it came with agentsession/0\.11"):
             early.append(ags.ConfigEntry(omit={}))
 
-    @settings(max_examples=60)
+    @settings(max_examples=60, deadline=None)
     @given(
         st.lists(
             st.sampled_from(["m1", "m2", "all", "clear", "item", "ask", "fold", "back"]),

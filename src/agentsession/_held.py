@@ -19,6 +19,11 @@ from agentsession.errors import InvalidEntry
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}".encode()
 
 
+def may_differ(encoded: bytes) -> bool:
+    """Return whether a text may stand for strings it could not hold."""
+    return _REPLACEMENT in encoded
+
+
 def held_text(value: object, encoded: bytes) -> bytes | None:
     """Return a value's JSON text with its lone surrogates as escapes, where it has any.
 
@@ -26,7 +31,7 @@ def held_text(value: object, encoded: bytes) -> bytes | None:
         value: the value a caller gave for a member.
         encoded: its text in the spelling of the format.
     """
-    if _REPLACEMENT not in encoded:
+    if not may_differ(encoded):
         return None
     if isinstance(value, str) != encoded.startswith(b'"'):
         return None  # JSON text, which was kept as it is

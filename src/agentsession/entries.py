@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Self
 
 from agentsession import payload, text, versions
-from agentsession._held import held_text
+from agentsession._held import held_text, may_differ
 from agentsession.errors import InvalidEntry
 from agentsession.header import refuse_broken_id, timestamp
 from agentsession.kinds import (
@@ -115,8 +115,9 @@ class Entry(Record):
             raise InvalidEntry(
                 f"{self.TYPE} entry: {error}", type=self.TYPE, member=error.member
             ) from error
-        self._hold({wire: members.get(member.name) for wire, member in self.MEMBERS.items()})
-        self._hold(unknown or {})
+        if any(map(may_differ, (self._texts or {}).values())):
+            self._hold({wire: members.get(member.name) for wire, member in self.MEMBERS.items()})
+            self._hold(unknown or {})
 
     def _hold(self, given: Mapping[str, Any]) -> None:
         """Remember the members whose strings the format's spelling does not hold."""

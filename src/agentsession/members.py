@@ -150,6 +150,11 @@ class Member(Generic[T]):
         """Return the member's text for ``value``, or ``None`` when it is not written."""
         if value is MISSING:
             return None
+        if self.written is Written.FILLED and not self.required:
+            # Most members are not given; their default needs no encoding to be seen as empty.
+            default = self.default
+            if not value and (value is default or type(value) is type(default)):
+                return None
         if value is None and not self.kind.keeps_null:
             if self.required:
                 raise InvalidEntry(f"{self.wire} is required", member=self.wire)

@@ -82,6 +82,12 @@ def encoded(value: object) -> bytes:
         return _compacted(bytes(value))
     if isinstance(value, str):
         return _compacted(value.encode("utf-8", "surrogatepass"))
+    if type(value) is dict:
+        # Plain values need no look at each of them; what is none is refused, and looked at.
+        try:
+            return text.encode(value)
+        except InvalidEntry:
+            pass
     try:
         return text.encode(plain(value))
     except RecursionError:

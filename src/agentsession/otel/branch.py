@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
-from opentelemetry.context import Context
 from opentelemetry.trace import SpanContext
 
 from agentsession.calls import OUTPUT_TYPE, Call, call_part
@@ -94,7 +93,7 @@ class Opening(NamedTuple):
         call: the call as it stood then.
         entry: the entry the span is named by.
         at: when it starts.
-        parent: what it goes under.
+        run: the run it goes under; ``None`` for the session.
         produced: the span of the model call that asked for it.
         subsession: the session it spawned; empty when none is known.
     """
@@ -102,7 +101,7 @@ class Opening(NamedTuple):
     call: Call
     entry: Entry
     at: int
-    parent: Context
+    run: Opened | None
     produced: SpanContext | None
     subsession: str
 

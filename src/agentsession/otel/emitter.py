@@ -222,5 +222,8 @@ class Opened:
         self._origin.whole, self._origin.ended_by = whole, by
         # What was ended is not kept: branches may hold on to this for long.
         span, self._span = self._span, None
+        if self.span_context is not None:
+            held = trace.NonRecordingSpan(self.span_context)
+            self.below = trace.set_span_in_context(held, self.below)
         with self._emitter.guarded():
             span.end(max(at, self._start))

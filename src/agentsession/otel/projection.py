@@ -152,7 +152,9 @@ class Projection:
 
         A run that another branch ended is still open on this one.
         """
-        run = self._branch.run
+        return self._under(self._branch.run)
+
+    def _under(self, run: Opened | None) -> Context:
         return self._session.below if run is None else run.below
 
     def _open(
@@ -261,7 +263,7 @@ class Projection:
         branch, response = self._branch, call.entry.response
         produced = branch.turn(response).span if response else None
         subsession = branch.subsessions.get(key) or ""
-        return Opening(call, entry, at, self._below(), produced, subsession)
+        return Opening(call, entry, at, branch.run, produced, subsession)
 
     def _open_tool(self, opening: Opening) -> Opened:
         call = opening.call
@@ -275,7 +277,7 @@ class Projection:
             },
             role=names.EXECUTE_TOOL,
             links=[(opening.produced, {names.LINK: names.PRODUCED_BY})],
-            parent=opening.parent,
+            parent=self._under(opening.run),
         )
         self._map(call.entry, opened)
         self._seen.add(call.entry.id)
@@ -332,8 +334,8 @@ class Projection:
             with self._emitter.guarded():
                 quoted = messages.result(entry.item, self._emitter.text)
                 opened.set_redacted({names.TOOL_RESULT: quoted})
-        opened.end(at, by=entry.id)
         self._map(entry, opened)
+        opened.end(at, by=entry.id)
         if tool is not None:
             self._change(tools=branch.tools.drop(key))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections import deque
@@ -50,7 +51,9 @@ class Worker:
                     self._running = False
                     return
                 job = self._jobs.popleft()
-            job()
+            # One that raises all the same must not take the others with it.
+            with contextlib.suppress(BaseException):
+                job()
 
     def _has_jobs(self) -> bool:
         return bool(self._jobs)

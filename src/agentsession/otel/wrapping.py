@@ -8,6 +8,7 @@ Spec: otel B.2, B.5 and B.7.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -126,7 +127,7 @@ class TracedStore:
             traced = self._trace(session, self._clock(), resumed=True)
         with traced.lock:
             entry_id = self._store.append(session_id, entry)
-            with self._emitter.guarded():
+            with self._beside():
                 self._hand_over(traced, entry_id)
         return entry_id
 
@@ -194,7 +195,7 @@ class TracedStore:
             traced = sessions.get(session.id) if resumed else None
             if traced is None:
                 traced = sessions[session.id] = _Traced(session)
-                with self._emitter.guarded():
+                with self._beside():
                     self._begin(traced, start, resumed=resumed)
             else:
                 traced.session = session
@@ -259,8 +260,17 @@ class TracedStore:
 
         self._put(finish)
 
+    @contextlib.contextmanager
+    def _beside(self) -> Iterator[None]:
+        """What a block raises is no matter of the harness, unless it is meant for that."""
+        try:
+            yield
+        except Exception as error:
+            self._failed(error)
+
     def _put(self, job: Callable[[], None]) -> None:
         def guarded() -> None:
+            # On the worker's thread nothing is meant for the harness, whatever it is.
             with self._emitter.guarded():
                 job()
 
@@ -276,7 +286,7 @@ class TracedStore:
             # One wait is enough: a tracer that does not answer must not be paid for twice.
             self._timeout = 0.0
 
-    def _failed(self, error: Exception) -> None:
+    def _failed(self, error: BaseException) -> None:
         self.failures += 1
         if self.failures == 1:
             _log.warning(

@@ -14,11 +14,13 @@ import msgspec
 
 from agentsession.importers.base import Source
 from agentsession.importers.claude_code import names
-from agentsession.importers.claude_code.lines import raw_lines, value_of
+from agentsession.importers.claude_code.lines import value_of
 from agentsession.importers.usage import UsageRecord
 from agentsession.timestamp import Timestamp
 
 _MARK: Final = b'"usage"'
+_BUFFER: Final = 1 << 20
+_REFUSALS: Final = (msgspec.MsgspecError, RecursionError, ValueError)
 
 
 def usage_of(native: object) -> dict[str, Any] | None:
@@ -102,56 +104,52 @@ def file_usage(path: Path) -> Iterator[UsageRecord]:
 
     A file that cannot be read has none.
     """
-    waiting: dict[str, UsageRecord] = {}
+    waiting: dict[str, _Line] = {}
+    ended: set[str] = set()
     try:
-        for line in raw_lines(path):
-            if _MARK not in line:
-                continue
-            found = _record(line)
-            if found is None:
-                continue
-            known = waiting.get(found.key)
-            waiting[found.key] = found if known is None else better(known, found)
+        with path.open("rb", buffering=_BUFFER) as file:
+            for line in file:
+                if _MARK not in line:
+                    continue
+                try:
+                    read: _Line | None = _decode(line)
+                except _REFUSALS:
+                    read = _exact(line)
+                if read is not None and read.type == names.ASSISTANT:
+                    _take(read, waiting, ended)
     except OSError:
-        return
-    yield from waiting.values()
+        pass
+    for key, read in waiting.items():
+        found = _record(key, read, complete=key in ended)
+        if found is not None:
+            yield found
 
 
-def better(one: UsageRecord, other: UsageRecord) -> UsageRecord:
-    """Return which of two records of one call counts: the one with the most output tokens."""
-    made = one.usage.get("output_tokens", 0), other.usage.get("output_tokens", 0)
-    best = other if made[1] > made[0] else one
-    complete = one.complete or other.complete
-    if best.complete == complete:
-        return best
-    return UsageRecord(
-        best.session_id,
-        best.model,
-        best.provider,
-        best.ts,
-        best.cwd,
-        best.usage,
-        best.cost,
-        best.key,
-        complete,
-    )
-
-
-def _record(line: bytes) -> UsageRecord | None:
-    read: _Line | None
-    try:
-        read = _decode(line)
-    except (msgspec.MsgspecError, RecursionError, ValueError):
-        read = _exact(line)
-    if read is None or read.type != names.ASSISTANT or read.message is None:
-        return None
+def _take(read: _Line, waiting: dict[str, _Line], ended: set[str]) -> None:
     message = read.message
-    if message.model == names.SYNTHETIC:
+    if message is None or message.model == names.SYNTHETIC or message.usage is None:
+        return
+    key = message.id if isinstance(message.id, str) and message.id else read.uuid
+    key = key if isinstance(key, str) else ""
+    if message.stop_reason is not None:
+        ended.add(key)
+    known = waiting.get(key)
+    if known is not None and key and _made(known) > _made(read):
+        return
+    if known is None or key:
+        waiting[key] = read
+
+
+def _made(read: _Line) -> int:
+    usage = read.message.usage if read.message is not None else None
+    return count(usage.get("output_tokens")) if isinstance(usage, dict) else 0
+
+
+def _record(key: str, read: _Line, *, complete: bool) -> UsageRecord | None:
+    message = read.message
+    usage = usage_of(message.usage) if message is not None else None
+    if message is None or usage is None:
         return None
-    usage = usage_of(message.usage)
-    if usage is None:
-        return None
-    name = message.id if isinstance(message.id, str) and message.id else read.uuid
     session = _string(read.origin) or _string(read.session)
     if isinstance(read.agent, str) and read.agent:
         session = f"{session}-agent-{read.agent}"
@@ -164,8 +162,8 @@ def _record(line: bytes) -> UsageRecord | None:
         _string(read.cwd),
         usage,
         float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) else None,
-        _string(name),
-        message.stop_reason is not None,
+        key,
+        complete,
     )
 
 

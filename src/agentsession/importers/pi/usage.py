@@ -66,8 +66,9 @@ def cost_of(given: object) -> float | None:
 def usage_records(source: Source) -> Iterator[UsageRecord]:
     """Yield what each model call of a source used; the files are read line by line.
 
-    A session comes before its forks. A fork's copies, and a copy of a file made before an upgrade, have the key of the call
-    they are copies of. A file that cannot be read is passed over.
+    A session comes before its forks. A fork's copies, and a copy of a file made before an
+    upgrade, have the key of the call they are copies of. A file that cannot be read is
+    passed over.
     """
     found = dict.fromkeys(path for place in source.paths for path in files_below(place))
     for path in sorted(found, key=_age):

@@ -268,7 +268,8 @@ class _Conversion:
             number = self._accounts.open(stray.kind, stray.id or stray.unit)
             code = "unreadable-record" if stray.malformed else "stray"
             if code == "stray" and stray.kind == PART:
-                code = "part-without-message"
+                lost = MESSAGE in self._home.damaged
+                code = "unreadable-message" if lost else "part-without-message"
                 self._accounts.find(code, self._id)
             self._accounts.left_out(number, code)
 
