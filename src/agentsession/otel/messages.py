@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec import Raw
+
 from agentsession import text as json_text
 from agentsession.calls import CALL_TYPE, OUTPUT_TYPE
 from agentsession.entries import ResponseEntry
-from agentsession.errors import NotJSON
 from agentsession.items import Item
+from agentsession.otel import spelled
 
-_DEEPEST = 64
 _TEXTS = frozenset({"text", "input_text", "output_text", "summary_text", "reasoning_text"})
 
 Redact = Callable[[str], str]
@@ -30,21 +31,20 @@ def instructions(text: str, redact: Redact) -> str:
 
 def input_messages(items: Iterable[Item], redact: Redact) -> str:
     """Return items as ``gen_ai.input.messages`` holds them, a message each."""
-    messages = [{"role": _role(item), "parts": _parts(item)} for item in items]
+    messages = [{"role": _role(item), "parts": _parts(item, redact)} for item in items]
     return _encoded(messages, redact)
 
 
 def output_messages(items: Sequence[Item], response: ResponseEntry, redact: Redact) -> str:
     """Return the items of a response as ``gen_ai.output.messages`` holds them, one message."""
-    parts = [part for item in items for part in _parts(item)]
+    parts = [part for item in items for part in _parts(item, redact)]
     message = {"role": "assistant", "parts": parts, "finish_reason": _finish(parts, response)}
     return _encoded([message], redact)
 
 
 def arguments(text: str, redact: Redact) -> str:
-    """Return the arguments of a call as ``gen_ai.tool.call.arguments`` holds them."""
-    value = _parsed(text)
-    return redact(text) if isinstance(value, str) else _encoded(value, redact)
+    """Return the arguments of a call as ``gen_ai.tool.call.arguments`` holds them: as spelled."""
+    return spelled.redacted(text, redact)
 
 
 def result(item: Item, redact: Redact) -> str:
@@ -55,19 +55,18 @@ def result(item: Item, redact: Redact) -> str:
 
 def _encoded(value: Any, redact: Redact) -> str:
     # Texts are redacted before they are escaped: an escape could hide what to look for.
-    return json_text.encode(_redacted(value, redact, _DEEPEST)).decode("utf-8", "replace")
+    return json_text.encode(_redacted(value, redact)).decode("utf-8", "replace")
 
 
-def _redacted(value: Any, redact: Redact, left: int) -> Any:
+def _redacted(value: Any, redact: Redact) -> Any:
+    """A value built here; JSON text spliced into it has been redacted already."""
     if isinstance(value, str):
         return redact(value)
-    if not isinstance(value, (Mapping, list)):
-        return value
-    if not left:
-        return redact(json_text.encode(value).decode("utf-8", "replace"))
     if isinstance(value, list):
-        return [_redacted(element, redact, left - 1) for element in value]
-    return {redact(name): _redacted(member, redact, left - 1) for name, member in value.items()}
+        return [_redacted(element, redact) for element in value]
+    if isinstance(value, dict):
+        return {name: _redacted(member, redact) for name, member in value.items()}
+    return value
 
 
 def _role(item: Item) -> str:
@@ -76,10 +75,12 @@ def _role(item: Item) -> str:
     return item.role or ("user" if item.type == "message" else "assistant")
 
 
-def _parts(item: Item) -> list[dict[str, Any]]:
+def _parts(item: Item, redact: Redact) -> list[dict[str, Any]]:
     if item.type == CALL_TYPE:
-        called = {"id": item.call_id, "name": item.name, "arguments": _parsed(item.arguments)}
-        return [{"type": "tool_call", **called}]
+        spliced = _spliced(item.arguments, redact)
+        return [
+            {"type": "tool_call", "id": item.call_id, "name": item.name, "arguments": spliced}
+        ]
     if item.type == OUTPUT_TYPE:
         answered = {"id": item.call_id, "response": _result(item)}
         return [{"type": "tool_call_response", **answered}]
@@ -119,13 +120,11 @@ def _result(item: Item) -> Any:
     return output if isinstance(output, str) else _content_parts(output)
 
 
-def _parsed(arguments: str) -> Any:
-    """The arguments as a value when they are a JSON object, else as they are."""
-    try:
-        value = json_text.parse(arguments)
-    except NotJSON:
-        return arguments
-    return value if isinstance(value, dict) else arguments
+def _spliced(arguments: str, redact: Redact) -> Raw:
+    """The arguments as a value when they are a JSON object, else as a text."""
+    told = spelled.redacted(arguments, redact)
+    shown = told if spelled.can_be_part(told) else spelled.string(told)
+    return Raw(shown.encode("utf-8", "replace"))
 
 
 def _finish(parts: Sequence[Mapping[str, Any]], response: ResponseEntry) -> str:

@@ -24,6 +24,7 @@ Spec: stores 1, design decision 10.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import itertools
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -130,7 +131,8 @@ class AsyncStore(Generic[S]):
         end also when it is cancelled.
         """
         if self._closing is None:
-            self._closing = self._workers.submit(self.store.close)
+            run = contextvars.copy_context().run
+            self._closing = self._workers.submit(run, self.store.close)
             self._workers.shutdown(wait=False)
         done = asyncio.wrap_future(self._closing)
         cancelled = await _ended(done)
@@ -199,7 +201,8 @@ class AsyncStore(Generic[S]):
     async def _worked(self, work: Callable[[S], T]) -> T:
         if self._closing is not None:
             raise StoreFailed("the store is closed; make a new one")
-        begun = self._workers.submit(work, self.store)
+        # What is current where the call was made is current where it is done.
+        begun = self._workers.submit(contextvars.copy_context().run, work, self.store)
         done = asyncio.wrap_future(begun)
         cancelled = await _ended(done, begun.cancel)
         if cancelled is not None:

@@ -26,6 +26,16 @@ STORAGE_ONLY: Final = frozenset({"caller", "cache_control"})
 """Members of blocks that storage adds, or that mark a request for a cache."""
 
 
+_PLAIN: Final[dict[Any, set[str]]] = {
+    "text": {"type", "text"},
+    "thinking": {"type", "thinking", "signature"},
+    "redacted_thinking": {"type", "data"},
+    "tool_use": {"type", "id", "name", "input"},
+    "tool_result": {"type", "tool_use_id", "content"},
+}
+"""The members of blocks that their items say in full."""
+
+
 @dataclass(frozen=True, slots=True)
 class Made:
     """An item made of one block, or of several of one message.
@@ -179,13 +189,17 @@ def _checked(
 ) -> Made:
     """The item with what its blocks have beyond it noted in its origin."""
     told = origin.to_dict()
+    kind = blocks[0].get("type")
+    if len(blocks) == 1 and isinstance(kind, str) and blocks[0].keys() == _PLAIN.get(kind):
+        values = blocks[0].items()
+        if all(isinstance(value, str) or name == "input" for name, value in values):
+            return Made(item, told, blocks, kind, call_id)
     lowered = blocks_of(item, origin)
     if lowered != list(blocks):
         native: dict[str, Any] = {"blocks": list(blocks)}
         if len(lowered) == 1 == len(blocks) and lowered[0].keys() <= blocks[0].keys():
             native = {n: v for n, v in blocks[0].items() if lowered[0].get(n, native) != v}
         told["metadata"] = {NATIVE: native}
-    kind = blocks[0].get("type")
     return Made(item, told, blocks, kind if isinstance(kind, str) else "", call_id)
 
 

@@ -25,13 +25,13 @@ _REFUSALS: Final = (msgspec.MsgspecError, RecursionError, ValueError)
 
 def usage_of(native: object) -> dict[str, Any] | None:
     """Return an answer's counts as usage; ``None`` when it has none."""
-    if not isinstance(native, Mapping):
+    if not isinstance(native, dict):
         return None
     read = count(native.get("cache_read_input_tokens"))
     written = count(native.get("cache_creation_input_tokens"))
     lifetimes = native.get("cache_creation")
     hour = minutes = 0
-    if isinstance(lifetimes, Mapping):
+    if isinstance(lifetimes, dict):
         hour = count(lifetimes.get("ephemeral_1h_input_tokens"))
         minutes = count(lifetimes.get("ephemeral_5m_input_tokens"))
     written = max(written, hour + minutes)
@@ -43,7 +43,7 @@ def usage_of(native: object) -> dict[str, Any] | None:
     if hour:
         details["cache_creation_1h_tokens"] = hour
     thought = native.get("output_tokens_details")
-    thinking = count(thought.get("thinking_tokens")) if isinstance(thought, Mapping) else 0
+    thinking = count(thought.get("thinking_tokens")) if isinstance(thought, dict) else 0
     return {
         "input_tokens": given,
         "output_tokens": made,
@@ -70,7 +70,7 @@ def best_usage(found: list[tuple[object, object]]) -> tuple[Mapping[str, Any] | 
     final = False
     for usage, stop in found:
         final = final or stop is not None
-        if isinstance(usage, Mapping) and (
+        if isinstance(usage, dict) and (
             best is None or count(usage.get("output_tokens")) >= count(best.get("output_tokens"))
         ):
             best = usage
