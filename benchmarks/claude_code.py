@@ -9,7 +9,6 @@ import within five times that pass, and memory below three times the log.
 from __future__ import annotations
 
 import json
-
 import subprocess
 import sys
 import tempfile
@@ -100,7 +99,9 @@ def main() -> None:
         base = min(timed(lambda: decode(path)) for _ in range(3))
         importer = ClaudeCode()
         (source,) = importer.find([root])
-        counted = min(timed(lambda: sum(1 for _ in importer.usage_records(source))) for _ in range(3))
+        counted = min(
+            timed(lambda: sum(1 for _ in importer.usage_records(source))) for _ in range(3)
+        )
         print(f"{length / 1e6:.0f} MB: one pass {base:.2f} s")
         print(f"usage {counted / base:.2f} times, asked for 1.5")
         took = timed(lambda: convert(root, Path(folder, "store")))

@@ -12,10 +12,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
+import msgspec
+
 from agentsession import payload, text, versions
 from agentsession._held import held_text, may_differ
 from agentsession.errors import InvalidEntry
 from agentsession.header import refuse_broken_id, timestamp
+from agentsession.items import Item
 from agentsession.kinds import (
     BOOLEAN,
     INTEGER,
@@ -192,15 +195,18 @@ class Entry(Record):
 
     def _encoded_line(self) -> bytes:
         texts = self._loaded()
-        envelope = {
-            "type": string_text(self.type),
-            "id": string_text(self.id),
-            "parent": b"null" if self.parent is None else string_text(self.parent),
-        }
+        parents = b""
         if versions.has_convergence(self.version) and "parents" in texts:
-            envelope["parents"] = texts["parents"]
-        envelope["ts"] = string_text(self.ts_text)
-        return join_members({**envelope, **texts})
+            parents = b',"parents":' + texts["parents"]
+            texts = {wire: value for wire, value in texts.items() if wire != "parents"}
+        head = b'{"type":%s,"id":%s,"parent":%s%s,"ts":%s' % (
+            string_text(self.type),
+            string_text(self.id),
+            b"null" if self.parent is None else string_text(self.parent),
+            parents,
+            string_text(self.ts_text),
+        )
+        return head + (b"," + join_members(texts)[1:] if texts else b"}")
 
     def sealed(
         self,
@@ -222,7 +228,7 @@ class Entry(Record):
             texts: its members beside the envelope, where they are not as they were.
         """
         entry = self.from_line(b"", self.type, id, parent, ts, version=version)
-        entry._texts = dict(self._loaded() if texts is None else texts)
+        entry._texts = self._loaded() if texts is None else dict(texts)
         entry._line = entry._encoded_line()
         return entry
 
@@ -286,6 +292,13 @@ class Entry(Record):
 _UNPARTED = frozenset({"type", "id", "parent", "ts"})
 
 
+class _ItemOfLine(msgspec.Struct, gc=False):
+    item: msgspec.Raw
+
+
+_ITEM_OF_LINE = msgspec.json.Decoder(_ItemOfLine)
+
+
 class ItemEntry(Entry):
     """One Open Responses item.
 
@@ -337,6 +350,13 @@ class ItemEntry(Entry):
 
     def contribution(self) -> Any:
         """Return the item."""
+        if self._texts is None and self._values is None and self._line is not None:
+            # A context asks many entries for nothing but their item.
+            try:
+                found = _ITEM_OF_LINE.decode(self._line).item
+            except (msgspec.DecodeError, RecursionError):
+                return self.item
+            self._values = {"item": Item.from_text(bytes(found))}
         return self.item
 
 

@@ -5,6 +5,7 @@ Spec: format 8.3, later drafts 7 and 13, decisions A4 and A5.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from agentsession import appending, call_rules, leaves, versions
@@ -22,7 +23,7 @@ from agentsession.header import Header, raised
 from agentsession.ids import new_entry_id
 from agentsession.members import Version
 from agentsession.record_entries import DecisionEntry, DispatchEntry
-from agentsession.timestamp import Timestamp
+from agentsession.timestamp import now_text
 from agentsession.tree import NOTED, Tree
 
 
@@ -92,8 +93,8 @@ class Growth(Tree):
                 )
             if isinstance(entry, DispatchEntry):
                 self._refuse_rejected(entry, parent)
-            ts = entry.ts or Timestamp.now()
-            return entry.sealed(entry.id or self._new_id(), parent, ts.text, version)
+            ts = entry.ts_text or now_text(time.time_ns())
+            return entry.sealed(entry.id or self._new_id(), parent, ts, version)
 
     def _prepare_hashed(self, entry: Entry, parent: str | None, version: Version) -> Entry:
         """Return the entry under its hash, or the one that is held (later drafts 13)."""
@@ -165,11 +166,7 @@ class Growth(Tree):
         self._read_only = read_only
 
     def _new_id(self) -> str:
-        for _ in range(8):
-            entry_id = new_entry_id()
-            if entry_id not in self._rows.index:
-                return entry_id
-        return "".join(new_entry_id() for _ in range(4))
+        return new_entry_id(self._rows.index)
 
     def _refuse_rejected(self, entry: DispatchEntry, parent: str | None) -> None:
         if parent is None:

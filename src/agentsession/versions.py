@@ -104,6 +104,7 @@ def check_writable(format_string: str) -> Version:
     return version
 
 
+@lru_cache(maxsize=64)
 def continued(format_string: str) -> Version:
     """Return the version a session has once an entry is appended to it.
 

@@ -203,12 +203,21 @@ def test_cancelled_and_failed_it_says_both() -> None:
 def test_a_timeout_waits_for_the_write() -> None:
     async def test() -> None:
         slow = Slow()
+        loop = asyncio.get_running_loop()
         async with AsyncStore(slow) as store:
             session = await store.create()
-            asyncio.get_running_loop().call_later(0.05, slow.go_on.release)
+
+            async def run_out(limit: asyncio.Timeout) -> None:
+                await slow.has_begun()
+                limit.reschedule(loop.time())
+                await asyncio.sleep(0.02)
+                slow.go_on.release()
+
             with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.01):
+                async with asyncio.timeout(None) as limit:
+                    running_out = asyncio.create_task(run_out(limit))
                     await store.append(session.id, InfoEntry("one"))
+            await running_out
             assert names(session) == ["one"]
 
     run(test)

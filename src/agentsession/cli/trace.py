@@ -6,6 +6,7 @@ Spec: decisions C and F.
 from __future__ import annotations
 
 import importlib
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from agentsession.cli.commands import (
 )
 from agentsession.cli.output import Output, Span, complain, note, open_output, open_plain
 from agentsession.cli.report import Report, session_fields, truncated_fields
+from agentsession.cli.show import _entry_named
 from agentsession.errors import AgentSessionError, StoreFailed
 from agentsession.session import Session
 
@@ -113,6 +115,8 @@ def command(
     """
     if bool(otlp) + console + bool(target) != 1:
         raise click.UsageError("give one of --otlp, --console and --file", ctx)
+    if math.isnan(timeout):
+        raise click.UsageError("--timeout: nan is no number of seconds", ctx)
     if console and as_json:
         raise click.UsageError("--console prints a tree and takes no --json", ctx)
     _check_installed()
@@ -120,6 +124,9 @@ def command(
     sent_headers = _headers(ctx, headers)
     redact = _redactor(secrets, home=redact_home)
     session = sources.open_session(source, session_id, allow_newer=allow_newer)
+
+    if leaf is not None:
+        leaf = _entry_named(session, leaf)
 
     from agentsession.otel.tree import trace_session  # noqa: PLC0415 - needs the extra
 
@@ -153,6 +160,10 @@ def _check_installed() -> None:
         raise AgentSessionError(
             f"{error.name} is not installed; install agentsession[otel] to trace sessions"
         ) from error
+    except ValueError as error:  # a limit in the environment that is no number
+        raise AgentSessionError(
+            f"OpenTelemetry does not take its settings from the environment: {error}"
+        ) from error
 
 
 def _endpoint(ctx: click.Context, url: str, protocol: str | None) -> Endpoint:
@@ -166,10 +177,11 @@ def _endpoint(ctx: click.Context, url: str, protocol: str | None) -> Endpoint:
 
 def _headers(ctx: click.Context, given: Sequence[str]) -> dict[str, str]:
     headers = {}
-    for header in given:
+    for number, header in enumerate(given, 1):
         name, equals, value = header.partition("=")
         if not equals or not name.strip() or not (name + value).isascii():
-            raise click.UsageError(f'--header: "{header}" is not NAME=VALUE', ctx)
+            # What it says is not told: it may be a token.
+            raise click.UsageError(f"--header: number {number} is not NAME=VALUE", ctx)
         headers[name.strip()] = value.strip()
     return headers
 

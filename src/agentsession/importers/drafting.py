@@ -160,9 +160,10 @@ class TreeDraft:
             body += self._mark + text.compact(unit.native)
         if unit.origin:
             body += b',"origin":' + spelled(unit.origin)
-        return self._placed(
-            node, unit, self.write(node, ItemEntry, body, unit.native_id, unit.role, unit.ts, said)
+        added = self.write(
+            node, ItemEntry, body, unit.native_id, role=unit.role, ts=unit.ts, content=said
         )
+        return self._placed(node, unit, added)
 
     def _placed(self, node: Node, unit: Unit, added: str) -> Node:
         new = Node(added, node, node.depth + 1, node.settings, key=unit.key)
@@ -188,12 +189,13 @@ class TreeDraft:
         entry_type: type[Entry],
         body: bytes,
         native_id: str,
+        *,
         role: str,
         ts: str,
     ) -> Node:
         """Append an entry that adds no item, given as JSON text; see :meth:`write`."""
         new = Node(
-            self.write(node, entry_type, body, native_id, role, ts),
+            self.write(node, entry_type, body, native_id, role=role, ts=ts),
             node,
             node.depth,
             node.settings,
@@ -295,6 +297,7 @@ class TreeDraft:
         entry_type: type[Entry],
         body: bytes,
         native_id: str,
+        *,
         role: str,
         ts: str,
         content: bytes | None = None,
@@ -313,8 +316,8 @@ class TreeDraft:
         parent = node.entry_id
         said = body if content is None else content
         while True:
-            place = spelled([parent, native_id, role])
-            new = hashlib.sha256(b"%b\n%b" % (place, said)).hexdigest()[:_DIGITS]
+            place = f"{parent}\0{native_id}\0{role}\n".encode("utf-8", "replace")
+            new = hashlib.sha256(place + said).hexdigest()[:_DIGITS]
             if new not in self._ids:
                 break
             role += "+"

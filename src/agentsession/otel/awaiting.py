@@ -9,7 +9,6 @@ from agentsession.otel.wrapping import TracedStore
 from agentsession.stores.aio import AsyncStore
 
 
-
 class AsyncTracedStore(AsyncStore[TracedStore]):
     """An asynchronous store that emits spans of what it recorded.
 

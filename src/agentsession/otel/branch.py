@@ -190,6 +190,12 @@ class Branch:
             return None
         return self.calls.waiting(entry.item.call_id)
 
-    def tools_of_pending(self) -> Iterator[tuple[str, Tool | None]]:
-        """Yield the calls without an output in call order, with the span each has."""
-        return ((key, self.tools.get(key)) for key in self.calls.pending())
+    def waiting(self, met: set[int]) -> Iterator[tuple[str, Tool | None]]:
+        """Yield the calls without an output in call order, with the span each has.
+
+        Args:
+            met: what was met on other branches, which shares its fate; filled.
+        """
+        keys = set(self.calls.pending_beside(met))
+        keys.update(key for key, _ in self.tools.items_beside(met))
+        return ((key, self.tools.get(key)) for key in self.calls.in_order(keys))

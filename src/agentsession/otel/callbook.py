@@ -5,7 +5,7 @@ Spec: context 8.1, later drafts 10.1; otel B.5.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from agentsession import versions
@@ -23,9 +23,9 @@ class CallBook:
     which entries those are.
     """
 
-    _latest: Kept[str] = Kept()
-    _about: Kept[tuple[Entry, ...]] = Kept()
-    _pending: Kept[int] = Kept()
+    _latest: Kept[str] = Kept()  # noqa: RUF009 - a value
+    _about: Kept[tuple[Entry, ...]] = Kept()  # noqa: RUF009 - a value
+    _pending: Kept[int] = Kept()  # noqa: RUF009 - a value
     _count: int = 0
 
     def after(self, entry: Entry) -> CallBook:
@@ -75,9 +75,16 @@ class CallBook:
         """Return whether a call has no output."""
         return key in self._pending
 
-    def pending(self) -> Iterator[str]:
-        """Yield the keys of the calls without an output, in call order."""
-        return (key for key, _ in sorted(self._pending.items(), key=lambda found: found[1]))
+    def pending_beside(self, met: set[int]) -> Iterator[str]:
+        """Yield the keys of the calls without an output, but for those shared with others met.
+
+        See :meth:`Kept.items_beside`.
+        """
+        return (key for key, _ in self._pending.items_beside(met))
+
+    def in_order(self, keys: Iterable[str]) -> list[str]:
+        """Return the keys of calls without an output in call order."""
+        return sorted(keys, key=lambda key: self._pending.get(key) or 0)
 
     def call(self, key: str) -> Call:
         """Return a call as it stands now."""

@@ -49,9 +49,20 @@ class Kept(Generic[V]):
 
     def items(self) -> Iterator[tuple[str, V]]:
         """Yield keys and values in no order."""
+        return self.items_beside(set())
+
+    def items_beside(self, met: set[int]) -> Iterator[tuple[str, V]]:
+        """Yield keys and values but for what is shared with mappings met before.
+
+        Args:
+            met: what was met; filled. The mappings must be kept as long as it is used.
+        """
         nodes = [self._root]
         while nodes:
             node = nodes.pop()
+            if id(node) in met:
+                continue
+            met.add(id(node))
             if type(node) is tuple:
                 nodes += node
             else:

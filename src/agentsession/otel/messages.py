@@ -78,9 +78,7 @@ def _role(item: Item) -> str:
 def _parts(item: Item, redact: Redact) -> list[dict[str, Any]]:
     if item.type == CALL_TYPE:
         spliced = _spliced(item.arguments, redact)
-        return [
-            {"type": "tool_call", "id": item.call_id, "name": item.name, "arguments": spliced}
-        ]
+        return [{"type": "tool_call", "id": item.call_id, "name": item.name, "arguments": spliced}]
     if item.type == OUTPUT_TYPE:
         answered = {"id": item.call_id, "response": _result(item)}
         return [{"type": "tool_call_response", **answered}]

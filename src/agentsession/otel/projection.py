@@ -383,8 +383,9 @@ class Projection:
         Spec: otel B.2, B.3 and B.5 "Finish".
         """
         at = in_range(at)
+        met: set[int] = set()
         for branch, end in self._branches.leave(at):
-            for key, tool in branch.tools_of_pending():
+            for key, tool in branch.waiting(met):
                 self._leave(key, tool, end)
             if branch.run is not None:
                 branch.run.end(end, whole=False)

@@ -12,7 +12,7 @@ import contextlib
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from urllib.parse import urlsplit
 
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
@@ -21,6 +21,9 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from agentsession import text
 from agentsession.errors import AgentSessionError
+
+if TYPE_CHECKING:
+    from agentsession.otel.answers import Answers
 
 HTTP: Final = "http"
 GRPC: Final = "grpc"
@@ -63,12 +66,12 @@ class Endpoint:
             parts = urlsplit(url)
             port = parts.port
         except ValueError as error:
-            raise ValueError(f"{url} is no URL: {error}") from error
+            raise ValueError(f"{_shown(url)} is no URL") from error
         if parts.scheme not in ("http", "https", "grpc", "grpcs") or not parts.hostname:
-            raise ValueError(f"{url} is no URL of http, https, grpc or grpcs")
+            raise ValueError(f"{_shown(url)} is no URL of http, https, grpc or grpcs")
         speaks_grpc = parts.scheme in ("grpc", "grpcs")
         if speaks_grpc and protocol == HTTP:
-            raise ValueError(f"{url} speaks gRPC, so the protocol cannot be http")
+            raise ValueError(f"{_shown(url)} speaks gRPC, so the protocol cannot be http")
         if not protocol:
             protocol = GRPC if speaks_grpc or port == _GRPC_PORT else HTTP
         if protocol == GRPC:
@@ -81,36 +84,86 @@ class Endpoint:
 
     @property
     def shown(self) -> str:
-        """The URL as it may be printed: without a name and password in it."""
-        parts = urlsplit(self.url)
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        """The URL as it may be printed: without a name and password in it, and no query."""
+        return _shown(self.url)
 
-    def exporter(self, headers: Mapping[str, str], timeout: float) -> SpanExporter:
-        """Return an exporter that sends here.
+    def exporter(self, headers: Mapping[str, str], timeout: float) -> Courier:
+        """Return what sends spans here.
 
         Args:
             headers: sent with each request.
             timeout: seconds a batch may take, with all it is tried again.
 
         Raises:
-            AgentSessionError: when the exporter is not installed.
+            AgentSessionError: when the exporter is not installed, or the environment has
+                settings for it that it does not take.
         """
         try:
             if self.protocol == GRPC:
-                from opentelemetry.exporter.otlp.proto.grpc import (  # noqa: PLC0415 - heavy
-                    trace_exporter as grpc,
-                )
-
                 lower = {name.lower(): value for name, value in headers.items()}
-                return grpc.OTLPSpanExporter(endpoint=self.url, headers=lower, timeout=timeout)
-            from opentelemetry.exporter.otlp.proto.http import (  # noqa: PLC0415 - heavy
-                trace_exporter as http,
-            )
+                return _grpc_courier(self.url, lower, timeout)
+            return _http_courier(self.url, dict(headers), timeout)
         except ModuleNotFoundError as error:
             raise AgentSessionError(
                 f"{error.name} is missing; install agentsession[otel] to send spans"
             ) from error
-        return http.OTLPSpanExporter(endpoint=self.url, headers=dict(headers), timeout=timeout)
+        except Exception as error:
+            raise AgentSessionError(
+                f"the OTLP exporter cannot be made: {type(error).__name__}: {error}; "
+                "look at the OTEL_EXPORTER_OTLP_* variables"
+            ) from error
+
+
+def _shown(url: str) -> str:
+    """A URL, or what was to be one, without what may be a secret."""
+    bare = url.partition("?")[0].partition("#")[0]
+    scheme, mark, rest = bare.rpartition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Courier:
+    """An exporter, and what the receiver said to what it sent last."""
+
+    exporter: SpanExporter
+    answers: Answers
+
+
+def _http_courier(url: str, headers: dict[str, str], timeout: float) -> Courier:
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415 - heavy
+        OTLPSpanExporter,
+    )
+
+    from agentsession.otel.answers import Answers, ListeningSession  # noqa: PLC0415 - heavy
+
+    answers = Answers()
+    session = ListeningSession(answers)
+    return Courier(
+        OTLPSpanExporter(endpoint=url, headers=headers, timeout=timeout, session=session), answers
+    )
+
+
+def _grpc_courier(url: str, headers: dict[str, str], timeout: float) -> Courier:
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import (  # noqa: PLC0415 - heavy
+        OTLPSpanExporter,
+    )
+
+    from agentsession.otel.answers import Answers, ListeningStub  # noqa: PLC0415 - heavy
+
+    answers = Answers()
+
+    class _Listening(OTLPSpanExporter):
+        # The exporter makes its client anew when it connects again.
+        @property
+        def _client(self) -> Any:
+            return self._listened
+
+        @_client.setter
+        def _client(self, stub: Any) -> None:
+            self._listened = None if stub is None else ListeningStub(stub, answers)
+
+    return Courier(_Listening(endpoint=url, headers=headers, timeout=timeout), answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,22 +181,30 @@ class Sent:
     reason: str
 
 
-def send(spans: Sequence[ReadableSpan], exporter: SpanExporter) -> Sent:
+def send(spans: Sequence[ReadableSpan], courier: Courier) -> Sent:
     """Send spans in batches and return what became of them.
 
-    After the first batch that is not taken no other is tried.
+    After the first batch that is not taken no other is tried. One of which the receiver
+    rejected some spans was taken; those are not sent again.
     """
-    sent = 0
+    sent, answers = 0, courier.answers
     with _overheard() as said:
         try:
             for batch in batches(spans):
-                if exporter.export(batch) is not SpanExportResult.SUCCESS:
+                answers.forget()
+                done = courier.exporter.export(batch) is SpanExportResult.SUCCESS
+                if answers.refused:
+                    said.append(answers.refused)
+                if not done or answers.refused:
                     break
-                sent += len(batch)
+                rejected = min(answers.rejected, len(batch))
+                if rejected:
+                    said.append(f"it rejected {rejected} span(s): {answers.message or 'no reason'}")
+                sent += len(batch) - rejected
         except Exception as error:  # whatever an exporter could not take, such as a bad header
             said.append(f"{type(error).__name__}: {error}")
         finally:
-            exporter.shutdown()
+            courier.exporter.shutdown()
     left = len(spans) - sent
     return Sent(sent, left, _reason(said) if left else "")
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from opentelemetry import context
 from opentelemetry.context import Context
@@ -32,6 +32,8 @@ from agentsession.otel.worker import Worker
 from agentsession.session import Session
 
 if TYPE_CHECKING:
+    from agentsession.otel.awaiting import AsyncTracedStore
+    from agentsession.stores.aio import AsyncStore
     from agentsession.stores.base import ListFilter, Store, Summary
 
 _log = logging.getLogger("agentsession.otel")
@@ -296,6 +298,19 @@ class TracedStore:
             )
 
 
+@overload
+def wrap(
+    store: AsyncStore[Any],
+    tracer: Tracer,
+    *,
+    content: bool = False,
+    redact: Redactor | None = None,
+    timeout: float = 5.0,
+    clock: Callable[[], int] = time.time_ns,
+) -> AsyncTracedStore: ...
+
+
+@overload
 def wrap(
     store: Store,
     tracer: Tracer,
@@ -304,7 +319,18 @@ def wrap(
     redact: Redactor | None = None,
     timeout: float = 5.0,
     clock: Callable[[], int] = time.time_ns,
-) -> TracedStore:
+) -> TracedStore: ...
+
+
+def wrap(
+    store: Store | AsyncStore[Any],
+    tracer: Tracer,
+    *,
+    content: bool = False,
+    redact: Redactor | None = None,
+    timeout: float = 5.0,
+    clock: Callable[[], int] = time.time_ns,
+) -> TracedStore | AsyncTracedStore:
     """Return a store that forwards every call and emits spans while a harness appends.
 
     The spans are those :func:`export` makes of the same session later. They are made on a
@@ -312,7 +338,8 @@ def wrap(
     logged once and counted.
 
     Args:
-        store: the store that keeps the sessions.
+        store: the store that keeps the sessions. For an asynchronous one the result is
+            asynchronous as well, and to be used in its place.
         tracer: where the spans go.
         content: whether spans carry what was said.
         redact: what every text passes before it leaves.
@@ -321,4 +348,11 @@ def wrap(
 
     Spec: otel B.
     """
-    return TracedStore(store, tracer, content=content, redact=redact, timeout=timeout, clock=clock)
+    from agentsession.otel.awaiting import AsyncTracedStore  # noqa: PLC0415 - brings asyncio
+    from agentsession.stores.aio import AsyncStore  # noqa: PLC0415
+
+    inner = store.store if isinstance(store, AsyncStore) else store
+    traced = TracedStore(
+        inner, tracer, content=content, redact=redact, timeout=timeout, clock=clock
+    )
+    return AsyncTracedStore(traced) if isinstance(store, AsyncStore) else traced

@@ -131,8 +131,7 @@ class AsyncStore(Generic[S]):
         end also when it is cancelled.
         """
         if self._closing is None:
-            run = contextvars.copy_context().run
-            self._closing = self._workers.submit(run, self.store.close)
+            self._closing = self._workers.submit(self.store.close)
             self._workers.shutdown(wait=False)
         done = asyncio.wrap_future(self._closing)
         cancelled = await _ended(done)

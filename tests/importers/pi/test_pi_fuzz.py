@@ -89,7 +89,7 @@ def damaged(draw: st.DataObject) -> bytes:
 
 
 @settings(
-    max_examples=150,
+    max_examples=100,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

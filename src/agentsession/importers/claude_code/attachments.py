@@ -89,33 +89,56 @@ def _derived(value: dict[str, Any]) -> Iterator[str | Block]:
     if kind == QUEUED:
         # The user said it; the words around it are reported, not entered.
         yield from content_blocks(value.get("prompt"))
-    elif kind == "hook_success":
-        content = value.get("content")
-        if isinstance(content, str) and content:
-            yield _reminder(f"{value.get('hookName', '')} hook success: {content}")
-    elif kind == "hook_additional_context":
-        content = value.get("content")
-        parts = content if isinstance(content, list) else [content]
-        words = "\n".join(part for part in parts if isinstance(part, str))
-        if words:
-            yield _reminder(f"{value.get('hookName', '')} hook additional context: {words}")
-    elif kind == "hook_blocking_error":
-        error = value.get("blockingError")
-        told = error.get("blockingError") if isinstance(error, dict) else error
-        if isinstance(told, str):
-            yield _reminder(f"{value.get('hookName', '')} hook blocking error: {told}")
     elif kind == "file":
         yield from _file(value)
-    elif kind == "nested_memory":
-        content = value.get("content")
-        if isinstance(content, dict) and isinstance(content.get("content"), str):
-            path = content.get("path", value.get("path", ""))
-            yield _reminder(f"Contents of {path}:\n\n{content['content']}")
-    elif kind == "edited_text_file":
-        snippet = value.get("snippet")
-        if isinstance(snippet, str):
-            name = value.get("filename", "")
-            yield _reminder(f"Note: {name} was modified. Here are the relevant changes:\n{snippet}")
+    else:
+        words = _HOOKS[kind](value) if isinstance(kind, str) and kind in _HOOKS else ""
+        if words:
+            yield _reminder(words)
+
+
+def _success(value: dict[str, Any]) -> str:
+    content = value.get("content")
+    told = isinstance(content, str) and content
+    return f"{value.get('hookName', '')} hook success: {content}" if told else ""
+
+
+def _additional(value: dict[str, Any]) -> str:
+    content = value.get("content")
+    parts = content if isinstance(content, list) else [content]
+    words = "\n".join(part for part in parts if isinstance(part, str))
+    return f"{value.get('hookName', '')} hook additional context: {words}" if words else ""
+
+
+def _blocking(value: dict[str, Any]) -> str:
+    error = value.get("blockingError")
+    told = error.get("blockingError") if isinstance(error, dict) else error
+    name = value.get("hookName", "")
+    return f"{name} hook blocking error: {told}" if isinstance(told, str) else ""
+
+
+def _memory(value: dict[str, Any]) -> str:
+    content = value.get("content")
+    if not isinstance(content, dict) or not isinstance(content.get("content"), str):
+        return ""
+    path = content.get("path", value.get("path", ""))
+    return f"Contents of {path}:\n\n{content['content']}"
+
+
+def _edited(value: dict[str, Any]) -> str:
+    snippet, name = value.get("snippet"), value.get("filename", "")
+    if not isinstance(snippet, str):
+        return ""
+    return f"Note: {name} was modified. Here are the relevant changes:\n{snippet}"
+
+
+_HOOKS: Final = {
+    "hook_success": _success,
+    "hook_additional_context": _additional,
+    "hook_blocking_error": _blocking,
+    "nested_memory": _memory,
+    "edited_text_file": _edited,
+}
 
 
 def _file(value: dict[str, Any]) -> Iterator[str | Block]:

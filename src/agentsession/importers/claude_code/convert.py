@@ -15,10 +15,10 @@ from agentsession.header import Header
 from agentsession.importers.accounts import Accounts
 from agentsession.importers.base import Converted
 from agentsession.importers.claude_code import names
+from agentsession.importers.claude_code.asking import Asking
 from agentsession.importers.claude_code.codes import CODES
 from agentsession.importers.claude_code.ending import Ending
 from agentsession.importers.claude_code.history import Stretch, stretch_to
-from agentsession.importers.claude_code.logged import Logged
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.requestlog import CannotRebuild, Request, RequestLog
 from agentsession.importers.claude_code.rules import Rules
@@ -53,7 +53,7 @@ class Conversion:
         self._conversation = conversation
         self.accounts = Accounts(CODES)
         every = source.records(conversation)
-        mine, self._elsewhere = _split(every, conversation)
+        mine = _split(every, conversation)
         self._open(mine)
         self.records = mine
         self.transcript = Transcript(mine)
@@ -66,7 +66,7 @@ class Conversion:
         self.times = Times(mine, self.start)
         self.units = Units(self.times)
         self.sending = Sending(self.transcript, self.units)
-        self.logged = Logged(self.log, self.transcript, self.units)
+        self._asking = Asking(self, self.log)
         self.draft = TreeDraft(self._header(self.start), names.NAMESPACE)
         self.copied = source.copied(conversation) if conversation.older else set()
         self.writer = Writer(
@@ -75,12 +75,11 @@ class Conversion:
             self.units,
             self.times,
             self.accounts,
-            self.log,
-            source.children(conversation),
-            self.copied,
+            log=self.log,
+            children=source.children(conversation),
+            copied=self.copied,
         )
         self._asked: dict[str, Node] = {}
-        self._requests: dict[str, Request] = {}
         self._done: dict[str, Node] = {}
         self._compacted: dict[Record, tuple[Node, list[Piece]]] = {}
         self._linked = False
@@ -103,6 +102,10 @@ class Conversion:
     def path(self, file: int) -> Path:
         """Return the path of a file."""
         return self._conversation.logs[file].path
+
+    def asked(self, answer: Answer) -> Node:
+        """Return the node whose context an answer's request had."""
+        return self._asked.get(answer.id, self.draft.root)
 
     def done(self, answer: Answer) -> Node:
         """Return the last node that was written of an answer and its results."""
@@ -147,7 +150,7 @@ class Conversion:
             if answer is not None:
                 self._answer(answer, request)
             elif request is not None:
-                self._attempt(request, place)
+                self._asking.attempt(request, place)
         ending = Ending(self)
         ending.write()
         return Converted(
@@ -191,7 +194,7 @@ class Conversion:
         node: Node | None = None
         if request is not None:
             try:
-                node = self._sent_as_logged(request, stretch, answer.first, answer.first)
+                node = self._asking.sent(request, stretch, answer.first, answer.first)
             except CannotRebuild as problem:
                 self.accounts.find("request-not-rebuilt", f"{answer.id}: {problem}")
                 request = None
@@ -229,9 +232,7 @@ class Conversion:
 
     def _base(self, stretch: Stretch) -> Node:
         """The node whose context is that of the request before a stretch."""
-        if stretch.before is not None:
-            return self._asked.get(stretch.before.id, self.draft.root)
-        return self.draft.root
+        return self.asked(stretch.before) if stretch.before is not None else self.draft.root
 
     def _sent_by_rules(self, stretch: Stretch, answer: Answer, rules: Rules) -> Node:
         until, file = answer.first.index, answer.first.file
@@ -242,25 +243,17 @@ class Conversion:
             return self._after_compaction(node, pieces, stretch, tail, answer.first)
         node = self.extend(self._base(stretch), tail, answer.first)
         if self.sending.resumed(stretch, rules):
-            node = self._as_loaded(node, stretch, until, rules, file, answer.first)
+            node = self._as_loaded(node, stretch, rules, answer.first)
         return node
 
-    def _as_loaded(
-        self,
-        node: Node,
-        stretch: Stretch,
-        until: int,
-        rules: Rules,
-        file: int,
-        record: Record,
-    ) -> Node:
+    def _as_loaded(self, node: Node, stretch: Stretch, rules: Rules, record: Record) -> Node:
         """Fold what a resume lost. Spec: claude-code 5.2."""
-        whole = self.sending.whole(stretch, until, rules, file)
+        whole = self.sending.whole(stretch, record.index, rules, record.file)
         keys, _ = self.draft.keys_at(node)
         if [piece.unit.key for piece in whole] == keys or not whole:
             return node
         self.accounts.find("lost-by-loader", record.where)
-        return self._fold(node, whole, record)
+        return self.fold(node, whole, record)
 
     def extend(self, base: Node, tail: Tail, record: Record) -> Node:
         """Go on from a node with what was sent beyond it, and note what was not."""
@@ -319,7 +312,8 @@ class Conversion:
         if not rules.stores_attachments:
             self.accounts.find("not-stored-injection", self._conversation.id)
 
-    def _fold(self, node: Node, pieces: Sequence[Piece], record: Record) -> Node:
+    def fold(self, node: Node, pieces: Sequence[Piece], record: Record) -> Node:
+        """Write the compaction after which the context is what was sent."""
         self.accounts.find("history-folded", record.where)
         units = [piece.unit for piece in pieces]
         return self.draft.fold(node, units, record.where, self.times.of(record))
@@ -407,7 +401,7 @@ class Conversion:
         if not placed:
             whole = [*pieces, *whole]
         if whole[: len(pieces)] != pieces:
-            node = self._fold(node, whole, record)
+            node = self.fold(node, whole, record)
             for sent in tail.sent:
                 if self.accounts.is_open(sent.number):
                     self.accounts.folded(sent.number, node.entry_id)
@@ -415,146 +409,23 @@ class Conversion:
             return self.extend(node, tail, record)
         return self.extend(node, replace(tail, pieces=whole[len(pieces) :]), record)
 
-    # Logged requests.
 
-    def _sent_as_logged(
-        self, request: Request, stretch: Stretch, release: Record, record: Record
-    ) -> Node:
-        """The node whose context is a logged request's.
-
-        Args:
-            request: the request.
-            stretch: what lies between it and the answer before.
-            release: a record of the release that sent it.
-            record: the record that the request led to; its own where no answer followed.
-
-        Raises:
-            CannotRebuild: when the log does not say it.
-        """
-        hashes = self.log.hashes(request)
-        near = self._near(stretch, record.index)
-        before = stretch.before
-        rules = self.sending.rules(release)
-        tail = self.sending.tail(stretch, record.index, rules, release.file)
-        base = self.draft.root
-        if stretch.boundary is not None:
-            base, _ = self.compacted(stretch.boundary)
-        known: list[str] = []
-        if before is not None and before.id in self._requests:
-            known = self.log.hashes(self._requests[before.id])
-            base = self._asked[before.id]
-        return self._logged(request, hashes, known, base, near, tail, before, record)
-
-    def _logged(
-        self,
-        request: Request,
-        hashes: list[str],
-        known: list[str],
-        base: Node,
-        near: Sequence[Record],
-        tail: Tail,
-        before: Answer | None,
-        record: Record,
-    ) -> Node:
-        ts = self.times.of(request.record)
-        if known and hashes[: len(known)] == known:
-            pieces = self.logged.pieces(request, hashes[len(known) :], near, ts)
-            tail = replace(tail, pieces=pieces, snapshots=[])
-            node = self.extend(base, tail, record)
-        else:
-            pieces = self.logged.pieces(request, hashes, [*near, *self._older(before)], ts)
-            keys = [piece.unit.key for piece in pieces]
-            at, found = self.draft.walk(self.draft.root, keys)
-            have = base.depth
-            if found < len(keys) and have and found < have:
-                have_keys, _ = self.draft.keys_at(base)
-                if keys[:have] == have_keys:
-                    at, found = base, have
-                else:
-                    tip = self._done[before.id] if before is not None else base
-                    at, found = self._fold(tip, pieces, record), len(keys)
-            tail = replace(tail, pieces=pieces[found:], snapshots=[])
-            node = self.extend(at, tail, record)
-        self._credit(pieces, node)
-        if record.is_answer:
-            self._requests[record.message_id] = request
-        return node
-
-    def _credit(self, pieces: Sequence[Piece], node: Node) -> None:
-        for piece in pieces:
-            for record in self.logged.told.get(piece.unit.native_id, ()):
-                if self.accounts.is_open(record.number):
-                    self.accounts.folded(record.number, node.entry_id)
-
-    def _near(self, stretch: Stretch, until: int) -> list[Record]:
-        before = stretch.before
-        near = list(stretch.chain)
-        if before is not None:
-            near = [*before.records, *before.results, *near]
-        seen = set(near)
-        for record in list(near):
-            for extra in self.transcript.beside(record):
-                if extra not in seen and extra.index < until:
-                    seen.add(extra)
-                    near.append(extra)
-        return near
-
-    def _older(self, before: Answer | None) -> list[Record]:
-        if before is None:
-            return []
-        return [r for r in self.transcript.above(before.first) if r.type == names.ATTACHMENT]
-
-    def _attempt(self, request: Request, place: int) -> None:
-        """Write a logged request that no answer followed."""
-        prompt = next(
-            (
-                r
-                for r in reversed(self.records[:place])
-                if r.is_tree and r.original is None and r.type != names.PROGRESS
-            ),
-            None,
-        )
-        if prompt is None:
-            return
-        stretch = stretch_to(self.transcript, prompt, None)
-        try:
-            node = self._sent_as_logged(request, stretch, prompt, request.record)
-        except (CannotRebuild, KeyError):
-            return
-        node = self.writer.configure(node, prompt, request.model, request)
-        error = next(
-            (
-                r
-                for r in self.records[place + 1 : place + 1 + _NEAR]
-                if r.type in (names.SYSTEM, names.ASSISTANT, names.REQUEST, names.USER)
-            ),
-            None,
-        )
-        if error is not None and (
-            error.type != names.SYSTEM or error.text("subtype") != "api_error"
-        ):
-            error = None
-        self.writer.failed(node, request, error)
-
-
-def _split(
-    records: Sequence[Record], conversation: Conversation
-) -> tuple[list[Record], list[Record]]:
-    """The records of a conversation, and those of others in its files."""
+def _split(records: Sequence[Record], conversation: Conversation) -> list[Record]:
+    """The records of a conversation, among those of its files."""
     if conversation.logs[0].is_agent:
-        return list(records), []
+        return list(records)
     known = {root for log in conversation.logs for root in log.sidechains}
     roots: dict[str, str] = {}
     mine: list[Record] = []
-    others: list[Record] = []
     for record in records:
         root = ""
         if record.is_tree and record.is_sidechain:
             root = roots.get(record.parent, "") if record.parent else record.uuid
             # A sub-agent whose beginning is lost stays with its parent.
             root = roots.setdefault(record.uuid, root if root in known else "")
-        (mine if root == conversation.chain else others).append(record)
-    return mine, others
+        if root == conversation.chain:
+            mine.append(record)
+    return mine
 
 
 def _told(record: Record) -> dict[str, object]:

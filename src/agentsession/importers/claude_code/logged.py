@@ -6,6 +6,7 @@ Spec: claude-code 4.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from agentsession import text
@@ -16,6 +17,16 @@ from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.requestlog import Request, RequestLog
 from agentsession.importers.claude_code.transcript import Transcript
 from agentsession.importers.claude_code.units import Piece, Units
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a message stands: the records near it, and the units found before it."""
+
+    near: Sequence[Record]
+    until: int
+    ts: str
+    used: set[Any]
 
 
 class Logged:
@@ -53,29 +64,22 @@ class Logged:
         used: set[Any] = set()
         for digest in hashes:
             message = self.log.message(digest)
-            for piece in self._message(digest, message, near, request.record.index, ts, used):
+            place = _Place(near, request.record.index, ts, used)
+            for piece in self._message(digest, message, place):
                 used.add(piece.unit.key)
                 found.append(piece)
         return found
 
-    def _message(
-        self,
-        digest: str,
-        message: dict[str, Any],
-        near: Sequence[Record],
-        until: int,
-        ts: str,
-        used: set[Any],
-    ) -> Iterable[Piece]:
+    def _message(self, digest: str, message: dict[str, Any], place: _Place) -> Iterable[Piece]:
         role = message.get("role")
         role = role if isinstance(role, str) else "user"
         blocks: list[Block] = message["content"]
         at = 0
         while at < len(blocks):
-            piece = self._matching(blocks, at, role, near, until, used)
+            piece = self._matching(blocks, at, role, place)
             if piece is None:
-                piece = self._units.injected(digest, at, blocks[at], role, ts)
-                self._credit(str(piece.unit.native_id), blocks[at], near)
+                piece = self._units.injected(digest, at, blocks[at], role=role, ts=place.ts)
+                self._credit(str(piece.unit.native_id), blocks[at], place.near)
             yield piece
             at += max(1, len(piece.blocks))
 
@@ -95,20 +99,12 @@ class Logged:
             if parts and all(part.strip() and part.strip() in words for part in parts):
                 self.told.setdefault(native_id, []).append(record)
 
-    def _matching(
-        self,
-        blocks: Sequence[Block],
-        at: int,
-        role: str,
-        near: Sequence[Record],
-        until: int,
-        used: set[Any],
-    ) -> Piece | None:
+    def _matching(self, blocks: Sequence[Block], at: int, role: str, place: _Place) -> Piece | None:
         block = blocks[at]
-        for record in self._candidates(block, role, near, until):
+        for record in self._candidates(block, role, place.near, place.until):
             for piece in self._units.of(record):
                 sent = list(blocks[at : at + len(piece.blocks)])
-                if piece.unit.key in used:
+                if piece.unit.key in place.used:
                     continue
                 if sent == list(piece.blocks):
                     return piece

@@ -188,8 +188,7 @@ def _look_at(log: Log, seen: _Seen, line: bytes) -> None:
 
 def _look_at_tree(log: Log, seen: _Seen, uuid: str, stamp: str) -> None:
     log.tree += seen.type in names.TREE and bool(uuid)
-    if stamp > log.last:
-        log.last = stamp
+    log.last = max(log.last, stamp)
     if not log.first or stamp < log.first:
         log.first = stamp
     log.release = string(seen.version) or log.release

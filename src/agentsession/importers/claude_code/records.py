@@ -63,6 +63,7 @@ class _Head(msgspec.Struct, gc=False):
 
 
 _head = msgspec.json.Decoder(_Head).decode
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _REFUSALS: Final = (msgspec.MsgspecError, RecursionError, ValueError)
 
 
@@ -82,28 +83,11 @@ def _exact_head(members: Members) -> _Head:
             message.get("usage"),
             message.get("stop_reason"),
         )
-    return _Head(
-        *(value_of(members.get(name)) for name in _HEAD_MEMBERS),
-        message=inner,
-    )
+    told = {name: value_of(members.get(wire)) for name, wire in _WIRE.items()}
+    return _Head(**{**told, "message": inner})
 
 
-_HEAD_MEMBERS: Final = (
-    "type",
-    "uuid",
-    "parentUuid",
-    "timestamp",
-    "version",
-    "cwd",
-    "gitBranch",
-    "requestRef",
-    "isSidechain",
-    "isMeta",
-    "isCompactSummary",
-    "isVisibleInTranscriptOnly",
-    "isApiErrorMessage",
-    "subtype",
-)
+_WIRE: Final = {field.name: field.encode_name for field in msgspec.structs.fields(_Head)}
 
 
 class Record:
@@ -132,6 +116,7 @@ class Record:
         "_head",
         "_members",
         "_message",
+        "_time",
         "calls",
         "file",
         "index",
@@ -166,6 +151,7 @@ class Record:
         self._message: dict[str, Any] | None = None
         self._blocks: list[Block] | None = None
         self._members: Members | None = None
+        self._time: str | None = None
         self.is_damaged = False
         try:
             head = _head(raw) if text.is_utf8(raw) and b"\\u" not in raw else self._slow()
@@ -282,7 +268,10 @@ class Record:
     def members(self) -> Members:
         """Its members as JSON text; none when it is damaged."""
         if self._members is None:
-            self._members = {} if self.is_damaged else members_of(self.raw) or {}
+            try:
+                self._members = {} if self.is_damaged else _members(self.raw)
+            except _REFUSALS:
+                self._members = members_of(self.raw) or {}
         return self._members
 
     def get(self, name: str) -> Any:
@@ -362,6 +351,11 @@ class Record:
     @property
     def time(self) -> str:
         """When it was written, as the format writes it; empty for no time that can be."""
+        if self._time is None:
+            self._time = self._read_time()
+        return self._time
+
+    def _read_time(self) -> str:
         written = self._head.timestamp
         if not isinstance(written, str) or not _FIRST <= written[:4] < _LAST:
             return ""

@@ -159,7 +159,7 @@ class Units:
         unit = replace(piece.unit, key=key, item=made.item, origin=made.origin)
         return replace(piece, unit=unit, blocks=tuple(sent))
 
-    def injected(self, digest: str, place: int, block: Block, role: str, ts: str) -> Piece:
+    def injected(self, digest: str, place: int, block: Block, *, role: str, ts: str) -> Piece:
         """Return the unit of a block that stands in no record."""
         made = hidden_item(f"{digest[:24]}.{place}", block, role)
         unit = Unit(

@@ -74,6 +74,7 @@ class Writer:
         units: Units,
         times: Times,
         accounts: Accounts,
+        *,
         log: RequestLog,
         children: Mapping[str, str],
         copied: set[str],
@@ -249,7 +250,7 @@ class Writer:
         self.responses += 1
         body = spelled(written)[1:-1]
         ts = self._times.of(last)
-        return self.draft.place(node, ResponseEntry, body, answer.id, "response", ts)
+        return self.draft.place(node, ResponseEntry, body, answer.id, role="response", ts=ts)
 
     def failed(self, node: Node, request: Request, error: Record | None) -> Node:
         """Append a logged request that no answer followed, as a failed response."""
@@ -334,7 +335,7 @@ class Writer:
             node = self._add(node, LinkEntry.subsession(child, call), record, f"link {call}")
         body = spelled({"call_id": call, "target": target})[1:-1]
         role, ts = f"dispatch {call}", self._times.of(record)
-        return self.draft.place(node, DispatchEntry, body, record.where, role, ts)
+        return self.draft.place(node, DispatchEntry, body, record.where, role=role, ts=ts)
 
     def _home(self, node: Node, call: str) -> str:
         """The entry on the path that holds a call; empty when there is none."""

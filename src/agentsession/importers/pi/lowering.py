@@ -33,7 +33,7 @@ from agentsession.items import Item
 from agentsession.wire import Origin
 from agentsession.wire import _pi_messages as wire
 from agentsession.wire.origin import Piece
-from agentsession.wire.turns import reasoning_text
+from agentsession.wire.turns import is_text, reasoning_text
 
 NOTICE: Final = "No result provided"
 """What a call without a result was sent with. Spec: pi 6."""
@@ -288,7 +288,7 @@ def _returned(name: str, message: Mapping[str, Any]) -> Unit:
     output: Any = parts
     if not parts:
         output = ""
-    elif len(parts) == 1 and parts[0]["type"] == "input_text":
+    elif len(parts) == 1 and parts[0].get("type") == "input_text" and is_text(parts[0]):
         output = parts[0]["text"]
     return _output(
         name,
