@@ -117,7 +117,7 @@ with Follower(place / "s.jsonl") as follower:
 assert count == n
 """,
     "salvage": """
-from agentsession.salvage import salvage
+from agentsession.recovery import salvage
 assert len(salvage(place / "s.jsonl").session) == n
 """,
     "copy to SQLite, append": """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import agentsession as ags
 
@@ -34,3 +35,10 @@ def test_importing_the_package_loads_nothing_of_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["[]", "False"]
+
+
+def test_no_public_name_is_that_of_a_module() -> None:
+    # Importing the module would put it in the name's place.
+    modules = {path.stem for path in Path(ags.__file__).parent.glob("*.py")}
+    modules |= {path.name for path in Path(ags.__file__).parent.iterdir() if path.is_dir()}
+    assert modules.isdisjoint(ags.__all__)

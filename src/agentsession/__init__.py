@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from agentsession.context import (
         request_context as request_context,
     )
+    from agentsession.damage import (
+        Damage as Damage,
+    )
     from agentsession.entries import (
         LEAF_LABEL as LEAF_LABEL,
     )
@@ -184,6 +187,18 @@ if TYPE_CHECKING:
     from agentsession.errors import (
         UnsupportedFormat as UnsupportedFormat,
     )
+    from agentsession.findings import (
+        Finding as Finding,
+    )
+    from agentsession.findings import (
+        Report as Report,
+    )
+    from agentsession.following import (
+        Follower as Follower,
+    )
+    from agentsession.following import (
+        session_follow as session_follow,
+    )
     from agentsession.forks import (
         fork as fork,
     )
@@ -295,6 +310,15 @@ if TYPE_CHECKING:
     from agentsession.recording import (
         record_response as record_response,
     )
+    from agentsession.recovery import (
+        Salvaged as Salvaged,
+    )
+    from agentsession.recovery import (
+        repair as repair,
+    )
+    from agentsession.recovery import (
+        salvage as salvage,
+    )
     from agentsession.request import (
         build_request as build_request,
     )
@@ -371,6 +395,20 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "findings": (
+        "Finding",
+        "Report",
+    ),
+    "damage": ("Damage",),
+    "recovery": (
+        "Salvaged",
+        "repair",
+        "salvage",
+    ),
+    "following": (
+        "Follower",
+        "session_follow",
+    ),
     "calls": (
         "Call",
         "CallState",
@@ -560,6 +598,7 @@ __all__ = [
     "ConfigEntry",
     "Context",
     "CustomEntry",
+    "Damage",
     "DamagedFile",
     "DecidedBy",
     "DecisionEntry",
@@ -568,6 +607,8 @@ __all__ = [
     "Entry",
     "EnvEntry",
     "FileHashes",
+    "Finding",
+    "Follower",
     "Form",
     "Harness",
     "HashMismatch",
@@ -597,12 +638,14 @@ __all__ = [
     "Reference",
     "RejectDispatched",
     "Rel",
+    "Report",
     "ReservedMember",
     "ResponseEntry",
     "Run",
     "RunEntry",
     "RunReason",
     "RunSource",
+    "Salvaged",
     "Session",
     "SessionExists",
     "SessionLocked",
@@ -643,8 +686,11 @@ __all__ = [
     "parse_format",
     "read",
     "record_response",
+    "repair",
     "request_context",
     "request_hash",
+    "salvage",
+    "session_follow",
     "subsession_id",
     "tool_name",
     "unmarshal_entry",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from cli_runner import HOSTILE, Caller
 from test_cli_docs import documented, settled
 
 from agentsession.header import Header
+from agentsession.record_entries import InfoEntry
 from agentsession.stores import JSONLStore
 from agentsession.testing import SessionBuilder
 from agentsession.writing import write
@@ -83,6 +86,48 @@ def test_a_receiver_that_refuses(call: Caller, session_file: Path, tmp_path: Pat
     assert (ran.json["spans"], ran.json["sent"]) == (6, 0)
     assert "400" in ran.json["problem"]
     assert "not taken by" in ran.err
+
+
+@pytest.mark.parametrize("kind", ["partial", "partial-grpc"])
+def test_a_receiver_that_rejects_some(
+    call: Caller, session_file: Path, tmp_path: Path, kind: str
+) -> None:
+    with receiver(kind, tmp_path) as collector:
+        url = f"http://127.0.0.1:{collector.port}"
+        protocol = "grpc" if "grpc" in kind else "http"
+        ran = call("trace", session_file, "--otlp", url, "--protocol", protocol, "--json")
+    assert ran.code == 1
+    assert (ran.json["spans"], ran.json["sent"]) == (6, 3)
+    assert ran.json["problem"] == "it rejected 3 span(s): quota exceeded"
+    assert ran.err.startswith("agentsession: 3 of 6 span(s) not taken by ")
+
+
+def test_a_redirect_is_no_success(call: Caller, session_file: Path, tmp_path: Path) -> None:
+    with receiver("redirect", tmp_path) as collector:
+        ran = call("trace", session_file, "--otlp", f"http://127.0.0.1:{collector.port}")
+    assert (ran.code, ran.out) == (1, "")
+    assert "a redirect to /login" in ran.err
+
+
+def test_limits_of_the_environment(session_file: Path) -> None:
+    environment = {**os.environ, "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "abc"}
+    command = [sys.executable, "-m", "agentsession", "trace", str(session_file), "--console"]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "internal error" not in ran.stderr
+    assert "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT" in ran.stderr
+
+
+def test_a_leaf_by_the_digits_that_are_shown(call: Caller, tmp_path: Path) -> None:
+    with JSONLStore(tmp_path / "store") as store:
+        session = store.create(Header(id="s", format="agentsession/0.11"))
+        first = session.append(InfoEntry("one"))
+        session.append(InfoEntry("two"))
+    assert first.startswith("sha256:")
+    target = tmp_path / "spans"
+    ran = call("trace", tmp_path / "store", "s", "--file", target, "--leaf", first[7:19], "--json")
+    assert ran.code == 0
+    assert ran.json["leaves"] == [first]
 
 
 def test_file(call: Caller, session_file: Path, tmp_path: Path) -> None:
@@ -169,7 +214,8 @@ def test_content_is_asked_for_and_redacted(
         (["--console", "--json"], "takes no --json"),
         (["--otlp", "localhost:4318"], "localhost:4318 is no URL of http"),
         (["--otlp", "grpc://h", "--protocol", "http"], "cannot be http"),
-        (["--otlp", "http://h", "--header", "x"], '"x" is not NAME=VALUE'),
+        (["--otlp", "http://h", "--header", "x"], "--header: number 1 is not NAME=VALUE"),
+        (["--otlp", "http://h", "--timeout", "nan"], "nan is no number"),
         (["--otlp", "http://h", "--timeout", "0"], "timeout"),
         (["--otlp", "http://h", "--protocol", "udp"], "udp"),
     ],

@@ -1,4 +1,7 @@
-"""An OTLP receiver as a process: ``python otlp_receiver.py http|grpc|refuse|silent FILE``.
+"""An OTLP receiver as a process: ``python otlp_receiver.py KIND FILE``.
+
+KIND is ``http`` or ``grpc``; ``partial``, ``partial-json`` or ``partial-grpc`` reject three
+spans of a request; ``refuse``, ``redirect``, ``page`` and ``silent`` take nothing.
 
 Prints the port it listens on. What it is sent goes to FILE as the requests' bytes, one
 base64 text a line, behind the headers of the request.
@@ -36,22 +39,47 @@ def keep(request: bytes, headers: Iterable[tuple[str, Any]]) -> None:
         file.write(json.dumps(line) + "\n")
 
 
+def response(*, rejects: bool) -> ExportTraceServiceResponse:
+    answer = ExportTraceServiceResponse()
+    if rejects:
+        answer.partial_success.rejected_spans = 3
+        answer.partial_success.error_message = "quota exceeded"
+    return answer
+
+
 class Handler(BaseHTTPRequestHandler):
-    refuses = False
-    silent = False
+    kind = "http"
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
-        if self.silent:
+        if self.kind == "silent":
             time.sleep(60)
-        if self.refuses or self.path != "/v1/traces":
-            self.send_response(400 if self.refuses else 404)
+        if self.kind == "redirect":
+            self.send_response(302)
+            self.send_header("location", "/login?token=hush")
             self.end_headers()
             return
+        if self.kind == "refuse" or self.path != "/v1/traces":
+            self.send_response(400 if self.kind == "refuse" else 404)
+            self.end_headers()
+            return
+        if self.kind == "page":
+            self.answer("text/html; charset=utf-8", b"<html>Log in</html>")
+            return
         keep(body, self.headers.items())
-        answer = ExportTraceServiceResponse().SerializeToString()
+        if self.kind == "partial-json":
+            told = {"partialSuccess": {"rejectedSpans": "3", "errorMessage": "quota exceeded"}}
+            self.answer("application/json", json.dumps(told).encode())
+            return
+        rejected = self.kind == "partial"
+        self.answer("application/x-protobuf", response(rejects=rejected).SerializeToString())
+
+    def do_GET(self) -> None:
+        self.answer("text/html", b"<html>Log in</html>")
+
+    def answer(self, kind: str, answer: bytes) -> None:
         self.send_response(200)
-        self.send_header("content-type", "application/x-protobuf")
+        self.send_header("content-type", kind)
         self.send_header("content-length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)
@@ -61,21 +89,24 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Service(trace_service_pb2_grpc.TraceServiceServicer):
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
     def Export(self, request: ExportTraceServiceRequest, context: Any) -> Any:  # noqa: N802
         keep(request.SerializeToString(), context.invocation_metadata())
-        return ExportTraceServiceResponse()
+        return response(rejects=self.kind == "partial-grpc")
 
 
 def main(kind: str) -> None:
-    if kind == "grpc":
+    if kind.endswith("grpc"):
         server = grpc.server(futures.ThreadPoolExecutor(2))
-        trace_service_pb2_grpc.add_TraceServiceServicer_to_server(Service(), server)
+        trace_service_pb2_grpc.add_TraceServiceServicer_to_server(Service(kind), server)
         port = server.add_insecure_port("127.0.0.1:0")
         server.start()
         print(port, flush=True)
         server.wait_for_termination()
         return
-    Handler.refuses, Handler.silent = kind == "refuse", kind == "silent"
+    Handler.kind = kind
     with HTTPServer(("127.0.0.1", 0), Handler) as http:
         print(http.server_port, flush=True)
         http.serve_forever()

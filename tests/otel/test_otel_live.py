@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
 import threading
@@ -35,6 +36,7 @@ from agentsession.record_entries import (
 )
 from agentsession.session import Session
 from agentsession.stores import JSONLStore, MemoryStore, SQLiteStore
+from agentsession.stores.aio import AsyncStore
 from agentsession.stores.base import Store
 from agentsession.stores.conformance import StoreConformance
 from agentsession.timestamp import Timestamp
@@ -43,6 +45,7 @@ START = 1_767_225_600_000_000_000
 SECOND = 1_000_000_000
 CREATED = Timestamp.from_nanoseconds(START)
 RECORDS = ["run", "dispatch", "decision"]
+OUTSIDE = SpanContext(7, 7, is_remote=False, trace_flags=TraceFlags(1))
 
 
 class TestTracedMemoryStore(StoreConformance):
@@ -362,6 +365,62 @@ def test_a_durable_leaf_is_no_branch() -> None:
     assert [len(span.links) for span in recorder.named("chat")] == [0, 1, 1]
 
 
+def test_forks_of_what_another_process_recorded(tmp_path: Path) -> None:
+    with JSONLStore(tmp_path) as plain:
+        session = plain.create(Header(id="s"))
+        root = session.append(ConfigEntry(model="m-1"))
+        left = session.append(ItemEntry(called("c1"), response="r1"))
+        session.branch(root)
+        session.append(ConfigEntry(model="m-2"))
+    recorder = Recorder()
+    with otel.wrap(JSONLStore(tmp_path), recorder.tracer) as store:
+        session = store.open("s")
+        session.append(ResponseEntry("r2"))
+        session.branch(left)
+        session.append(ItemEntry({"type": "function_call_output", "call_id": "c1", "output": "x"}))
+        session.append(ResponseEntry("r3"))
+    assert store.failures == 0
+    assert [span.name for span in recorder.named("chat")] == ["chat m-2", "chat m-1"]
+    assert states(recorder) == {"c1": "completed"}
+
+
+# The asynchronous facade.
+
+
+def test_an_asynchronous_store_is_wrapped() -> None:
+    recorder = Recorder()
+
+    async def harness() -> None:
+        async with otel.wrap(AsyncStore(MemoryStore()), recorder.tracer) as store:
+            with trace.use_span(NonRecordingSpan(OUTSIDE)):
+                session = await store.create(Header(id="a"))
+            await store.append(session.id, RunEntry.start("run-1"))
+            assert (await store.open("a")).leaf == session.leaf
+            await store.close("a")
+            assert len(recorder.spans) == 2
+            await store.create(Header(id="b"))
+            await store.close_all()
+            assert await store.flush()
+            assert store.failures == 0
+
+    asyncio.run(harness())
+    a, b = sorted(recorder.named(names.SESSION_SPAN), key=lambda s: str(s.attributes))
+    assert (a.parent, b.parent) == (OUTSIDE, None)
+    assert recorder.one(names.RUN_SPAN).parent == a.context
+
+
+def test_an_asynchronous_facade_carries_the_current_span() -> None:
+    recorder = Recorder()
+
+    async def harness() -> None:
+        async with AsyncStore(otel.wrap(MemoryStore(), recorder.tracer)) as store:
+            with trace.use_span(NonRecordingSpan(OUTSIDE)):
+                await store.create()
+
+    asyncio.run(harness())
+    assert recorder.session().parent == OUTSIDE
+
+
 # Nothing disturbs recording.
 
 
@@ -429,6 +488,23 @@ def test_a_redactor_that_raises_lets_nothing_out(caplog: pytest.LogCaptureFixtur
     assert recorder.spans == []
     assert store.failures
     assert "ValueError" in caplog.text
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, asyncio.CancelledError])
+def test_a_tracer_that_raises_whatever_it_likes(kind: type[BaseException]) -> None:
+    class Rude(trace.NoOpTracer):
+        def start_span(self, name: str, *args: Any, **kwargs: Any) -> trace.Span:
+            if name == names.RUN_SPAN:
+                raise kind("rude")
+            return recorder.tracer.start_span(name, *args, **kwargs)
+
+    recorder = Recorder()
+    with otel.wrap(MemoryStore(), Rude()) as store:
+        session = store.create()
+        session.append(RunEntry.start("run-1"))
+        session.append(ResponseEntry("r"))
+    assert store.failures == 1
+    assert recorder.one("chat").parent == recorder.session().context
 
 
 @pytest.fixture

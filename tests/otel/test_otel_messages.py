@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from otel_sessions import called
 from otel_spans import Recorder
 
 from agentsession import otel
 from agentsession.entries import CompactionEntry, ResponseEntry
+from agentsession.export import secrets
 from agentsession.items import Item
 from agentsession.otel import messages, names
 from agentsession.settings import Settings
@@ -89,6 +91,62 @@ def test_deep_arguments_are_no_problem() -> None:
     assert "secret" not in found
     assert "[x]" in found
     assert messages.arguments("[1]", same) == "[1]"
+
+
+def in_messages(arguments: str, redact: Any = same) -> Any:
+    text = messages.input_messages([Item(called("c1", "ls", arguments))], redact)
+    return json.loads(text)[0]["parts"][0]["arguments"]
+
+
+def test_arguments_keep_their_spelling() -> None:
+    text = '{"a" : 1.0, "a": 1e-400, "b":"\\u002d", "big":123456789012345678901234567890}'
+    assert messages.arguments(text, same) == text
+    assert messages.arguments('{"a": 1.0, "s":"x"}', lambda t: t.replace("x", "y")) == (
+        '{"a": 1.0, "s":"y"}'
+    )
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "1" * 5000])
+def test_numbers_no_double_can_hold(number: str) -> None:
+    text = f'{{"a":{number}}}'
+    assert messages.arguments(text, same) == text
+    assert in_messages(text) == text  # as a text, for readers refuse such a number
+    build = SessionBuilder()
+    build.response([called("c", "n", text)], hashed=False)
+    build.output("c")
+    recorder = Recorder()
+    otel.export(recorder.tracer, build.session, content=True)
+    assert number in str((recorder.one("chat").attributes or {})[names.OUTPUT_MESSAGES])
+    assert (recorder.one("execute_tool").attributes or {})[names.TOOL_ARGUMENTS] == text
+
+
+def test_secrets_in_numbers() -> None:
+    redact = secrets("4111111111111111")
+    text = '{"pin":4111111111111111,"n":[-4111111111111111,1]}'
+    told = '{"pin":"[REDACTED]","n":["-[REDACTED]",1]}'
+    assert messages.arguments(text, redact) == told
+    assert in_messages(text, redact) == json.loads(told)
+    assert messages.arguments("4111111111111111", redact) == '"[REDACTED]"'
+
+
+def test_names_that_become_the_same() -> None:
+    redact = secrets("hunter2hunter2", "sesame-sesame")
+    text = '{"hunter2hunter2":1,"sesame-sesame":2,"[REDACTED]":{"sesame-sesame":3}}'
+    told = '{"[REDACTED] 2":1,"[REDACTED] 3":2,"[REDACTED]":{"[REDACTED]":3}}'
+    assert messages.arguments(text, redact) == told
+    assert in_messages(text, redact) == json.loads(told)
+
+
+def test_what_only_the_whole_text_shows() -> None:
+    def redact(text: str) -> str:
+        return text.replace('"a":1', "gone")
+
+    assert messages.arguments('{"a":1}', redact) == "{gone}"
+    assert in_messages('{"a":1}', redact) == "{gone}"
+    assert messages.arguments('[{"p":"\\u0061bc"}]', lambda t: t.replace("abc", "x")) == (
+        '[{"p":"x"}]'
+    )
+    assert messages.arguments('{"p":"abc', lambda t: t.replace("abc", "x")) == '{"p":"x'
 
 
 def test_each_message_is_told_once() -> None:

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from otel_sessions import two_runs
 from otlp_client import attributes, receiver
 
+from agentsession.errors import AgentSessionError
 from agentsession.otel import names
+from agentsession.otel.answers import Answers
 from agentsession.otel.sending import GRPC, HTTP, Endpoint, batches, send, write_lines
 from agentsession.otel.tree import trace_session
 from agentsession.testing import SessionBuilder
@@ -81,6 +84,56 @@ def test_a_receiver_that_does_not_take_spans(kind: str, tmp_path: Path) -> None:
     assert sent.reason
 
 
+@pytest.mark.parametrize("kind", ["partial", "partial-json", "partial-grpc"])
+def test_a_receiver_that_rejects_some(kind: str, tmp_path: Path) -> None:
+    spans = trace_session(two_runs().session).spans
+    with receiver(kind, tmp_path) as collector:
+        protocol = GRPC if kind == "partial-grpc" else HTTP
+        url = f"http://127.0.0.1:{collector.port}"
+        sent = send(spans, Endpoint.of(url, protocol).exporter({}, 10))
+        assert len(collector.lines) == 1  # what was rejected is not sent again
+    assert (sent.sent, sent.left) == (5, 3)
+    assert sent.reason == "it rejected 3 span(s): quota exceeded"
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [("redirect", "302, a redirect to /login, which"), ("page", "answered with a web page")],
+)
+def test_a_receiver_that_wants_a_login(kind: str, reason: str, tmp_path: Path) -> None:
+    spans = trace_session(two_runs().session).spans
+    with receiver(kind, tmp_path) as collector:
+        sent = send(spans, Endpoint.of(f"http://127.0.0.1:{collector.port}").exporter({}, 10))
+    assert (sent.sent, sent.left) == (0, 8)
+    assert reason in sent.reason
+    assert "hush" not in sent.reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/json", b'{"partialSuccess":{}}'),
+        ("application/json", b'{"partialSuccess":{"rejectedSpans":"-1","errorMessage":5}}'),
+        ("application/json", b"ok"),
+        ("text/plain", b"ok"),
+        ("", b""),
+    ],
+)
+def test_answers_that_reject_nothing(kind: str, body: bytes) -> None:
+    answers = Answers()
+    response = requests.Response()
+    response.status_code, response._content = 200, body
+    response.headers["content-type"] = kind
+    answers.take_http(response)
+    assert answers == Answers()
+
+
+def test_settings_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "soon")
+    with pytest.raises(AgentSessionError, match=r"look at the OTEL_EXPORTER_OTLP_\*"):
+        Endpoint.of("grpc://h").exporter({}, 1)
+
+
 def test_a_header_no_exporter_takes() -> None:
     spans = trace_session(two_runs().session).spans
     sent = send(spans, Endpoint.of("grpc://127.0.0.1:9").exporter({"a b": "c\n"}, 0.2))
@@ -125,7 +178,11 @@ def test_no_endpoints(url: str) -> None:
 
 
 def test_a_password_is_not_shown() -> None:
-    assert Endpoint.of("http://me:word@h:1/x").shown == "http://h:1/x"
+    assert Endpoint.of("http://me:word@h:1/x?token=t").shown == "http://h:1/x"
+    for url in ("ftp://me:word@h", "http://me:word@h:x/y", "me:word@h?word"):
+        with pytest.raises(ValueError, match="is no URL") as caught:
+            Endpoint.of(url)
+        assert "word" not in str(caught.value)
 
 
 def test_batches() -> None:

@@ -213,7 +213,7 @@ def test_a_timeout_waits_for_the_write() -> None:
                 await asyncio.sleep(0.02)
                 slow.go_on.release()
 
-            with pytest.raises(TimeoutError):
+            with pytest.raises(TimeoutError):  # noqa: PT012 - the limit is set from within
                 async with asyncio.timeout(None) as limit:
                     running_out = asyncio.create_task(run_out(limit))
                     await store.append(session.id, InfoEntry("one"))

@@ -18,7 +18,7 @@ from agentsession.cli.output import Output, complain, note, open_output, open_pl
 from agentsession.cli.progress import Progress
 from agentsession.cli.report import Report
 from agentsession.findings import Finding
-from agentsession.salvage import salvage
+from agentsession.recovery import salvage
 from agentsession.stores import open_store
 from agentsession.stores.copying import Copied, Outcome, copy_session, copy_sessions
 

@@ -13,7 +13,7 @@ from agentsession.cli.commands import Command, complete_file, json_option
 from agentsession.cli.output import Output, open_output, open_plain
 from agentsession.cli.report import Report
 from agentsession.findings import counts
-from agentsession.salvage import REPORT_SUFFIX, Salvaged, repair
+from agentsession.recovery import REPORT_SUFFIX, Salvaged, repair
 
 
 @click.command("repair", cls=Command)

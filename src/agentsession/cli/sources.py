@@ -23,7 +23,7 @@ from agentsession.reading import read
 from agentsession.session import Session
 
 if TYPE_CHECKING:
-    from agentsession.salvage import Salvaged
+    from agentsession.recovery import Salvaged
     from agentsession.stores import JSONLStore, SQLiteStore, Store
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -76,7 +76,7 @@ def salvage_session(source: str, session_id: str = "") -> Salvaged:
         AgentSessionError: no such session, or several.
         OSError: when it cannot be opened.
     """
-    from agentsession.salvage import salvage  # noqa: PLC0415 - only when asked for
+    from agentsession.recovery import salvage  # noqa: PLC0415 - only when asked for
 
     if not is_store(source):
         _refuse_id(source, session_id)

@@ -2,7 +2,7 @@
 
 This is the only module that names a convention, so that another version of them is a
 change here and in :mod:`agentsession.otel.attributes` alone. The GenAI conventions are those of
-release 1.41.0 of the OpenTelemetry semantic conventions, where they still stood.
+release 1.41.0 of the OpenTelemetry semantic conventions; with 1.42.0 they moved elsewhere.
 
 Spec: otel B.1, decision F.
 """

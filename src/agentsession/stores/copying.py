@@ -19,7 +19,7 @@ from typing import Final
 
 from agentsession.errors import AgentSessionError, SessionExists, SessionLocked
 from agentsession.findings import Finding
-from agentsession.salvage import salvage
+from agentsession.recovery import salvage
 from agentsession.session import Session
 from agentsession.stores.base import Keeper, Put, Summary
 from agentsession.stores.jsonl import JSONLStore

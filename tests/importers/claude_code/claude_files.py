@@ -68,7 +68,9 @@ class Log:
         block = {"type": "tool_use", "id": call, "name": tool, "input": asked}
         return self.block(name, message, block, **{"stop": "tool_use", **more})
 
-    def result(self, name: str, call: str, output: Any, parent: str | None = "", **more: Any) -> Line:
+    def result(
+        self, name: str, call: str, output: Any, parent: str | None = "", **more: Any
+    ) -> Line:
         block = {"tool_use_id": call, "type": "tool_result", "content": output}
         block |= more.pop("block", {})
         return self.user(name, [block], parent, **more)

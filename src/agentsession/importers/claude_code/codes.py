@@ -41,7 +41,6 @@ CODES: Final = MappingProxyType(
         "parent-missing": "the record names a parent that is not in the files",
         "request-not-rebuilt": "the logged request cannot be put together from the files",
         "request-unanswered": "the logged request has no stored answer",
-        "digest-mismatch": "the digest of a request as rebuilt is not the one that was logged",
         "warmup-agent": "the program started the agent by itself to warm its caches up",
         "child-without-call": "no call of the parent names this agent",
         "child-without-parent": "the agent's parent is not in the source",
@@ -61,6 +60,5 @@ CODES: Final = MappingProxyType(
         "unknown-content": "more than 5% of the file's bytes are of kinds that are not known",
         "stray": "the record belongs to no conversation",
         "unreadable-file": "the file cannot be read",
-        "value-lost": "a value that cannot be written as JSON was left out",
     }
 )

@@ -187,7 +187,7 @@ def _look_at(log: Log, seen: _Seen, line: bytes) -> None:
 
 
 def _look_at_tree(log: Log, seen: _Seen, uuid: str, stamp: str) -> None:
-    log.tree += seen.type in names.TREE and bool(uuid)
+    log.tree += string(seen.type) in names.TREE and bool(uuid)
     log.last = max(log.last, stamp)
     if not log.first or stamp < log.first:
         log.first = stamp

@@ -16,7 +16,7 @@ import agentsession as ags
 from agentsession import _fragments, _mending, damage
 from agentsession._salvaging import Salvage
 from agentsession.damage import CODES, Damage
-from agentsession.salvage import Salvaged, repair, salvage
+from agentsession.recovery import Salvaged, repair, salvage
 from session_strategies import sessions
 
 HOSTILE = Path(__file__).parent / "data" / "hostile"
