@@ -86,6 +86,12 @@ def convert(root: Path, target: Path) -> None:
     assert report.ok, report.more["alarms"]
 
 
+def peak() -> int:
+    """Return the most memory this process ever had, in KiB."""
+    told = Path("/proc/self/status").read_text(encoding="utf-8")
+    return next(int(line.split()[1]) for line in told.splitlines() if line.startswith("VmHWM"))
+
+
 def main() -> None:
     """Build the log, and print the ratios."""
     size = int(sys.argv[1]) if len(sys.argv) > 1 else 50
@@ -107,11 +113,9 @@ def main() -> None:
         took = timed(lambda: convert(root, Path(folder, "store")))
         print(f"import {took / base:.2f} times, asked for 5")
         code = (
-            "import resource, sys; sys.path.insert(0, sys.argv[1]); "
-            "import claude_code as c; from pathlib import Path; "
-            "a = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; "
-            "c.convert(Path(sys.argv[2]), Path(sys.argv[3])); "
-            "b = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; print(b - a)"
+            "import sys; sys.path.insert(0, sys.argv[1]); "
+            "import claude_code as c; from pathlib import Path; a = c.peak(); "
+            "c.convert(Path(sys.argv[2]), Path(sys.argv[3])); print(c.peak() - a)"
         )
         here = str(Path(__file__).parent)
         command = [sys.executable, "-c", code, here, str(root), str(Path(folder, "again"))]

@@ -20,6 +20,9 @@ import scripted_server
 
 HERE = Path(__file__).resolve().parent
 AGENT = HERE / "record_agent.py"
+RECORDINGS = [
+    Path("tests/data/opencode-recordings") / name for name in ("1.1.65-subagent", "1.14.41-tail")
+]
 PROMPT = "Wait for the build, then tell me."
 
 
@@ -63,6 +66,23 @@ def tour(sessions: Path) -> None:
         agentsession("verify", file)
     title("one of them: what happened, and what the model would be sent next")
     agentsession("show", files[0])
+
+
+def importing(work: Path) -> None:
+    """Bring in what a real OpenCode left on disk, look at it, and export it."""
+    title("sessions of another agent: what two releases of OpenCode wrote, as it lay on disk")
+    store = work / "imported"
+    agentsession("import", "opencode", *RECORDINGS, "--to", store)
+    agentsession("list", store)
+    files = sorted(store.glob("*/*.jsonl"))
+    title("OpenCode keeps no system prompts, so there are no hashes; calls and runs are checked")
+    for file in files:
+        agentsession("verify", file)
+    title("one of them")
+    agentsession("show", files[0])
+    title("all of them as ATIF documents, for training and evaluation")
+    agentsession("export", store, "--out", work / "atif", "--redact", "auto", "--check")
+    agentsession("atif", "validate", *sorted((work / "atif").glob("*.json")))
 
 
 def recording(work: Path) -> None:
@@ -121,6 +141,7 @@ def main() -> int:
     try:
         tour(sessions)
         with tempfile.TemporaryDirectory(prefix="agentsession-demo-") as work:
+            importing(Path(work))
             recording(Path(work))
     except Failed as error:
         print(f"demo: {error}", file=sys.stderr)

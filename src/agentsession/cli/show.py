@@ -71,7 +71,7 @@ def command(
         session = damaged.session
     else:
         session = sources.open_session(source, session_id, allow_newer=allow_newer)
-    at = session.leaf if leaf is None else _entry_named(session, leaf)
+    at = session.leaf if leaf is None else entry_named(session, leaf)
     view = View(session, verbose=verbose)
     if as_json:
         with open_plain() as out:
@@ -101,7 +101,7 @@ def _follow(source: str, view: View, *, allow_newer: bool) -> int:
     return follow(source, view, allow_newer=allow_newer)
 
 
-def _entry_named(session: Session, name: str) -> str:
+def entry_named(session: Session, name: str) -> str:
     """The id of the entry a user names: an id, or the digits that are shown of a hash."""
     if name in session or not name:
         return session[name].id

@@ -24,7 +24,7 @@ from agentsession.cli.commands import (
 )
 from agentsession.cli.output import Output, Span, complain, note, open_output, open_plain
 from agentsession.cli.report import Report, session_fields, truncated_fields
-from agentsession.cli.show import _entry_named
+from agentsession.cli.show import entry_named
 from agentsession.errors import AgentSessionError, StoreFailed
 from agentsession.session import Session
 
@@ -126,7 +126,7 @@ def command(
     session = sources.open_session(source, session_id, allow_newer=allow_newer)
 
     if leaf is not None:
-        leaf = _entry_named(session, leaf)
+        leaf = entry_named(session, leaf)
 
     from agentsession.otel.tree import trace_session  # noqa: PLC0415 - needs the extra
 

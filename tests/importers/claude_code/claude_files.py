@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from agentsession.canonical import canonical_json
 
@@ -25,6 +25,7 @@ class Log:
         self.tip: str | None = None
 
     def add(self, kind: str, name: str, parent: str | None = "", **more: Any) -> Line:
+        at = len(self.lines)
         line = {
             "type": kind,
             "uuid": name,
@@ -35,7 +36,7 @@ class Log:
             "sessionId": self.session,
             "version": self.version,
             "gitBranch": "main",
-            "timestamp": f"2026-03-01T10:{len(self.lines) // 60:02d}:{len(self.lines) % 60:02d}.000Z",
+            "timestamp": f"2026-03-01T10:{at // 60:02d}:{at % 60:02d}.000Z",
             **more,
         }
         self.lines.append(line)
@@ -99,11 +100,11 @@ def hash_of(message: Line) -> str:
 class RequestLog:
     """Writes the request log of a release from 2.1.300 on into a log's lines."""
 
-    SHAPE = {
+    SHAPE: ClassVar[Line] = {
         "system": [{"type": "text", "text": "You are a test."}],
         "tools": [{"name": "Bash", "description": "runs", "input_schema": {"type": "object"}}],
     }
-    PARAMS = {"model": "claude-opus-5-5", "max_tokens": 100}
+    PARAMS: ClassVar[Line] = {"model": "claude-opus-5-5", "max_tokens": 100}
 
     def __init__(self, log: Log) -> None:
         self.log = log

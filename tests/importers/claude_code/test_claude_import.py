@@ -93,7 +93,7 @@ def test_a_log_that_grows_appends_only(tmp_path: Path) -> None:
         assert actions(report) <= {"created", "grown", "unchanged"}, length
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 2**32), st.integers(1, 6))
 def test_damage_never_raises_and_the_account_adds_up(seed: int, times: int) -> None:
     chance = random.Random(seed)
