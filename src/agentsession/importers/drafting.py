@@ -103,8 +103,8 @@ class TreeDraft:
     def __init__(self, header: Header, namespace: str) -> None:
         self._session = Session(header)
         self._ids: set[str] = set()
-        self._fresh: list[tuple[type[Entry], bytes, str, str, str | None, str]] = []
-        self._lines: list[bytes] = []
+        self._fresh: list[tuple[type[Entry], int, int, str, str | None, str]] = []
+        self._text = bytearray()
         self._types: Counter[str] = Counter()
         self._mark = b',"%b":' % namespace.encode()
         self.namespace = namespace
@@ -330,27 +330,31 @@ class TreeDraft:
             ts.encode(),
             body,
         )
-        self._ids.add(new)
-        self._lines.append(line)
-        self._types[kind] += 1
-        self._fresh.append((entry_type, line, kind, new, parent or None, ts))
+        self._keep(entry_type, line, new, parent or None, ts)
         return new
 
     def _take(self, entry: Entry) -> None:
-        self._ids.add(entry.id)
-        self._lines.append(entry.line)
-        self._types[entry.type] += 1
-        self._fresh.append(
-            (type(entry), entry.line, entry.type, entry.id, entry.parent, entry.ts_text)
-        )
+        self._keep(type(entry), entry.line, entry.id, entry.parent, entry.ts_text)
+
+    def _keep(
+        self, entry_type: type[Entry], line: bytes, name: str, parent: str | None, ts: str
+    ) -> None:
+        start = len(self._text)
+        self._text += line
+        self._ids.add(name)
+        self._types[entry_type.TYPE] += 1
+        self._fresh.append((entry_type, start, len(self._text), name, parent, ts))
+        self._text += b"\n"
 
     @property
     def session(self) -> Session:
         """The session, with all that was written so far."""
         # Nothing written here can break a rule of appending, and asking for each entry
         # whether its call was rejected would walk the path once for every call.
-        for entry_type, line, kind, name, parent, ts in self._fresh:
-            self._session.commit(entry_type.from_line(line, kind, name, parent, ts))
+        for entry_type, start, end, name, parent, ts in self._fresh:
+            line = bytes(self._text[start:end])
+            entry = entry_type.from_line(line, entry_type.TYPE, name, parent, ts)
+            self._session.commit(entry)
         self._fresh.clear()
         return self._session
 
@@ -359,9 +363,14 @@ class TreeDraft:
         return dict(self._types)
 
     def finished(self) -> Session:
-        """Return the session as one that was read: its entries are decoded when asked for."""
-        header = self._session.header.line
-        return load(b"\n".join([header, *self._lines]) + b"\n")
+        """Return the session as one that was read: its entries are decoded when asked for.
+
+        The draft is empty afterwards.
+        """
+        written = b"%b\n%b" % (self._session.header.line, self._text)
+        self._text.clear()
+        self._fresh.clear()
+        return load(written)
 
 
 _encode: Final = msgspec.json.Encoder().encode

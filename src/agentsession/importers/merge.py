@@ -115,7 +115,7 @@ def merge(store: Store, converted: Session) -> Plan:
         for entry in done.entries:
             if entry.parent is None:
                 session.reset_leaf()
-            store.append(session.id, entry)
+            store.append(session.id, _unplaced(entry))
         _settle(store, session, done)
         return done
     finally:
@@ -195,9 +195,9 @@ def plan(stored: Session | None, converted: Session) -> Plan:
 
     Spec: decision D6.
     """
-    entries = [_unplaced(entry) for entry in converted.entries]
+    entries = converted.entries
     if stored is None:
-        return Plan(Action.CREATED, tuple(entries), reopened_leaf(converted))
+        return Plan(Action.CREATED, entries, reopened_leaf(converted))
     return _Merging(stored, converted, entries).plan()
 
 

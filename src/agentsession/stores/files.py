@@ -47,6 +47,14 @@ def open_file(path: Path, flags: int = os.O_RDONLY) -> int:
     return fd
 
 
+def is_regular(path: str) -> bool:
+    """Return whether there is a regular file of that name; a link to one is none."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
 def open_with_status(path: str) -> tuple[int, os.stat_result]:
     """Return a descriptor of a regular file, for reading, and what the system says of it.
 

@@ -74,6 +74,7 @@ class JSONLStore:
         self._on_stale_lock = on_stale_lock
         self._closed = False
         self._slots: Slots[SessionFile] = Slots()
+        self._listed: dict[str, str] = {}
         if "\0" in str(self.root):
             raise StoreFailed("the path of a store cannot hold a NUL")
         if not read_only:
@@ -164,7 +165,15 @@ class JSONLStore:
         Spec: stores 4.7.
         """
         self._check_open()
-        return listing.list_sessions(self.root, filter or ListFilter())
+        return self._remembered(listing.list_sessions(self.root, filter or ListFilter()))
+
+    def _remembered(
+        self, found: Iterator[Summary | AgentSessionError]
+    ) -> Iterator[Summary | AgentSessionError]:
+        for item in found:
+            if isinstance(item, Summary):
+                self._listed[item.id] = item.file
+            yield item
 
     def delete(self, session_id: str) -> None:
         """Remove a session and its lock.
@@ -462,6 +471,9 @@ class JSONLStore:
 
     def _found(self, session_id: str) -> Path:
         self._check_id(session_id)
+        listed = self._listed.get(session_id, "")
+        if layout.is_file_of(os.path.basename(listed), session_id) and files.is_regular(listed):
+            return Path(listed)  # a copy of a big store would look through it for each session
         path = listing.find(self.root, session_id)
         if path is None:
             raise self._none(session_id)

@@ -153,11 +153,16 @@ class Conversion:
                 self._asking.attempt(request, place)
         ending = Ending(self)
         ending.write()
+        totals = ending.totals()
+        # Nothing of the source is needed any more, and the session is about to be read.
+        self.records.clear()
+        self.transcript = Transcript(())
+        self._asking = Asking(self, RequestLog(()))
         return Converted(
             self.draft.finished(),
             self.accounts.dispositions(),
             self.accounts.findings,
-            ending.totals(),
+            totals,
         )
 
     def _answered(self) -> dict[str, Request]:
