@@ -56,7 +56,9 @@ def recording(tmp_path: Path) -> Path:
 def test_nothing_found(call: Caller) -> None:
     shown = call("import")
     assert (shown.code, shown.err) == (0, "")
-    assert shown.out.startswith("nothing found at the usual places of opencode")
+    assert shown.out.startswith(
+        "nothing found at the usual places of claude-code, codex, opencode, pi"
+    )
     assert "agentsession import PATH" in shown.out
 
 
@@ -111,7 +113,7 @@ def test_paths_that_hold_nothing(call: Caller, source: Path, tmp_path: Path) -> 
     assert shown.err == f"agentsession: {empty} holds nothing that an importer knows\n"
     none = call("import", empty, "--to", tmp_path / "store")
     assert (none.code, none.out) == (1, "")
-    assert "holds nothing of chatter, opencode" in none.err
+    assert "holds nothing of chatter, claude-code, codex, opencode, pi" in none.err
 
 
 @pytest.mark.parametrize(

@@ -5,20 +5,17 @@ Spec: export 11.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from agentsession.export.embedded import files, has_files
 from agentsession.export.errors import BadPattern
 from agentsession.export.names import REPLACEMENT
 from agentsession.export.patterns import ANCHORS, Pattern
 
 _SHORTEST: Final = 8
-_DATA_TEXT: Final = re.compile(
-    r"data:(?:text/|application/(?:json|xml|x-))[^,;]*(?:;[^,;]*)*;base64,", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +69,11 @@ class Detector:
 
         With patterns of the user's own the answer is always ``True``.
         """
-        return bool(self._own) or any(next(anchor.hits(text), None) for anchor in ANCHORS)
+        return (
+            bool(self._own)
+            or any(next(anchor.hits(text), None) for anchor in ANCHORS)
+            or has_files(text)
+        )
 
     def detect(self, text: str) -> tuple[Detected, ...]:
         """Return what looks like a credential in a text, in order and without overlaps."""
@@ -84,29 +85,28 @@ class Detector:
                 Detected(pattern.kind, *pattern.span(match))
                 for match in pattern.expression.finditer(text)
             ]
-        if text[:5].lower() == "data:":
-            found += self._in_data(text)
+        found += self._in_files(text)
         return _apart(found)
 
     def _anchored_in(self, text: str) -> Iterator[Detected]:
         for anchor in ANCHORS:
+            done = 0
             for hit in anchor.hits(text):
+                if hit.start() < done:
+                    continue  # inside what is taken out already
                 for pattern in anchor.patterns:
                     span = pattern.at(text, hit.start())
                     if span is not None:
+                        done = span[1]
                         yield Detected(pattern.kind, *span)
                         break
 
-    def _in_data(self, text: str) -> list[Detected]:
-        """A data URL of text is taken out whole when what it holds is to be taken out."""
-        head = _DATA_TEXT.match(text)
-        if head is None:
-            return []
-        try:
-            inner = base64.b64decode(text[head.end() :] + "==").decode("utf-8", "replace")
-        except ValueError:
-            return []
-        return [Detected(one.kind, 0, len(text)) for one in self.detect(inner)[:1]]
+    def _in_files(self, text: str) -> Iterator[Detected]:
+        """A data URL is taken out whole when what it holds is to be taken out."""
+        for file in files(text):
+            inner = file.data.decode("utf-8", "replace")
+            for one in self.detect(inner)[:1]:
+                yield Detected(one.kind, file.start, file.end)
 
 
 def _apart(found: list[Detected]) -> tuple[Detected, ...]:

@@ -96,15 +96,18 @@ def _core(data: bytes, before: int) -> str:
 
 
 class Condensed:
-    """A text with white space, backslashes and escaped white space taken out.
+    """A text without what escapes and line breaks can add to it.
 
-    What a text cannot hold is seen here at the speed of a plain search.
+    What a text cannot hold is seen here at the speed of a plain search. Where there is a
+    backslash the letters that escapes end in are gone as well, wherever they stand: which of
+    them belong to an escape cannot be told when a text was escaped more than once.
     """
 
-    __slots__ = ("escapes", "text")
+    __slots__ = ("escapes", "loose", "text")
 
     def __init__(self, text: str) -> None:
-        self.text = condense(text)
+        self.loose = "\\" in text
+        self.text = condense(text, loose=self.loose)
         self.escapes = bool(
             ("%" in text and _PERCENT.search(text))
             or ("\\" in text and _BACKSLASHED.search(text))
@@ -115,17 +118,17 @@ class Condensed:
 _PERCENT: Final = re.compile("%[0-9A-Fa-f]{2}")
 _BACKSLASHED: Final = re.compile(r"\\[uxU][0-9A-Fa-f{]")
 _ENTITY: Final = re.compile("&(?:#|[a-z]{2,4};)")
+_BLANKS: Final = b" \n\r\t\b\f\0\\"
+_LETTERS: Final = "".join(_SHORT.values()).encode()
 
 
-def condense(text: str) -> str:
-    """Return a text without white space, backslashes and the letters of escaped white space."""
-    if "\\" in text:
-        for escape in ("\\n", "\\r", "\\t", "\\b", "\\f", "\\0"):
-            text = text.replace(escape, "")
-        text = text.replace("\\", "")
-    for blank in " \n\r\t\b\f\0":
-        text = text.replace(blank, "")
-    return text
+def condense(text: str, *, loose: bool) -> bytes:
+    """Return a text without white space and backslashes, and ``loose`` without their letters.
+
+    Each character goes or stays by itself, so what stands in a text stands in it condensed.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    return data.translate(None, _BLANKS + _LETTERS if loose else _BLANKS)
 
 
 class Form:
@@ -137,21 +140,21 @@ class Form:
             and the characters beside it may belong to it.
     """
 
-    __slots__ = ("_encoded", "_key", "_pattern", "_rest", "_spaced", "spelling")
+    __slots__ = ("_encoded", "_key", "_loose_key", "_pattern", "_rest", "_spaced", "spelling")
 
     def __init__(self, spelling: str, *, encoded: bool = False) -> None:
         self.spelling = spelling
         self._encoded = encoded
-        # A backslash before the value would take its first letter for an escape's.
-        whole = spelling[1:] if spelling[0] in "nrtbf0" else spelling
-        self._key = condense(whole[: _HEAD - 1])
+        self._key = condense(spelling[:_HEAD], loose=False)
+        self._loose_key = condense(spelling[:_HEAD], loose=True)
         self._spaced = " " in spelling
         self._pattern: re.Pattern[str] | None = None
         self._rest: list[re.Pattern[str]] = []
 
     def may_stand_in(self, text: str, condensed: Condensed) -> bool:
         """Return whether a text can hold the spelling; ``False`` is certain."""
-        if condensed.escapes or self._key in condensed.text:
+        key = self._loose_key if condensed.loose else self._key
+        if condensed.escapes or key in condensed.text:
             return True
         return self._spaced and "+" in text
 

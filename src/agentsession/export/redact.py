@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from agentsession import atif
-from agentsession.export import detection
+from agentsession.export import detection, embedded
 from agentsession.export.adapter import Stepwise, Whole, redacted
 from agentsession.export.errors import RefusedSecret
 from agentsession.export.escapes import Condensed, Form, forms
@@ -57,15 +57,38 @@ class Secrets:
                     changed = _without(text, shape)
                     if changed is not text:
                         text, condensed = changed, Condensed(changed)
-        return text
+        return self._without_files(text)
+
+    def _without_files(self, text: str) -> str:
+        """The text without the files in it that hold a value in whatever form."""
+        pieces: list[str] = []
+        done = 0
+        for file in [*embedded.files(text), *embedded.bare(text)]:
+            if file.start >= done and self._is_in(file):
+                pieces += [text[done : file.start], REPLACEMENT]
+                done = file.end
+        return "".join([*pieces, text[done:]]) if pieces else text
+
+    def _is_in(self, file: embedded.Embedded) -> bool:
+        inner = file.text
+        if inner is not None:
+            return self(inner) != inner
+        # Escapes are a matter of texts; in other bytes they would be found everywhere.
+        return any(
+            shape.spelling.encode("utf-8", "surrogatepass") in file.data
+            for _, shapes in self._forms
+            for shape in shapes
+        )
 
     def may_hold(self, text: str) -> bool:
         """Return whether a text can hold one of the values; ``False`` is certain."""
         if any(value in text for value, _ in self._forms):
             return True
         condensed = Condensed(text)
-        return any(
-            shape.may_stand_in(text, condensed) for _, shapes in self._forms for shape in shapes
+        return (
+            any(shape.may_stand_in(text, condensed) for _, shapes in self._forms for shape in shapes)
+            or embedded.has_files(text)
+            or any(self._is_in(file) for file in embedded.bare(text))
         )
 
 

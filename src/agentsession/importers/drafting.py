@@ -367,7 +367,7 @@ class TreeDraft:
 
         The draft is empty afterwards.
         """
-        written = b"%b\n%b" % (self._session.header.line, self._text)
+        written = b"%b\n%b" % (self._session.header.line, bytes(self._text))
         self._text.clear()
         self._fresh.clear()
         return load(written)

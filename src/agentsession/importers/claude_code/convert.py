@@ -154,14 +154,15 @@ class Conversion:
         ending = Ending(self)
         ending.write()
         totals = ending.totals()
+        records, findings = self.accounts.dispositions(), self.accounts.findings
+        draft = self.draft
         # Nothing of the source is needed any more, and the session is about to be read.
-        self.records.clear()
-        self.transcript = Transcript(())
-        self._asking = Asking(self, RequestLog(()))
+        self.__dict__.clear()
+        del ending
         return Converted(
-            self.draft.finished(),
-            self.accounts.dispositions(),
-            self.accounts.findings,
+            draft.finished(),
+            records,
+            findings,
             totals,
         )
 

@@ -87,6 +87,8 @@ class RequestLog:
                 self._blobs.setdefault(record.text("hash"), record)
             elif record.is_tree:
                 self._sources.append(record)
+        if not self.requests:
+            self._sources.clear()
 
     def __bool__(self) -> bool:
         return bool(self.requests)

@@ -1,0 +1,83 @@
+"""Files inside texts: the data URLs and the base64 that hold what may itself be text.
+
+Spec: export 11, decision E5.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+# A data URL's head is short; this keeps the search for its beginning short too.
+_LONGEST_HEAD: Final = 300
+_MEDIA: Final = ("image/", "audio/", "video/")
+_MARK: Final = "64,"
+_PAYLOAD: Final = re.compile(r"[A-Za-z0-9+/_=-]*(?:\\+/[A-Za-z0-9+/_=-]*)*")
+_ALONE: Final = re.compile(r"^[A-Za-z0-9+/_-]{16,}={0,2}$", re.MULTILINE)
+_OTHERS: Final = re.compile(r"[^A-Za-z0-9+/]+")
+_URL_SAFE: Final = str.maketrans("-_", "+/")
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A file in a text.
+
+    Attributes:
+        start, end: where it stands.
+        data: its bytes.
+    """
+
+    start: int
+    end: int
+    data: bytes
+
+    @property
+    def text(self) -> str | None:
+        """What it says, or ``None`` when it is no text."""
+        try:
+            return self.data.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+
+
+def has_files(text: str) -> bool:
+    """Return whether there is the data URL of something else than a picture, sound or film."""
+    return next(_heads(text), None) is not None
+
+
+def files(text: str) -> Iterator[Embedded]:
+    """Yield the files that stand in a text as base64 data URLs; a whole text may be one."""
+    for start, after in _heads(text):
+        found = _PAYLOAD.match(text, after)
+        end = len(text) if start == 0 or found is None else found.end()
+        yield Embedded(start, end, decoded(text[after:end]))
+
+
+def bare(text: str) -> Iterator[Embedded]:
+    """Yield the lines of a text that are base64 of a text and nothing else."""
+    for found in _ALONE.finditer(text):
+        file = Embedded(found.start(), found.end(), decoded(found[0]))
+        if file.text:
+            yield file
+
+
+def decoded(payload: str) -> bytes:
+    """Return the bytes of base64 in either alphabet; whatever else stands in it is ignored."""
+    plain = _OTHERS.sub("", payload.translate(_URL_SAFE))
+    if len(plain) % 4 == 1:
+        plain = plain[:-1]
+    return base64.b64decode(plain + "=" * (-len(plain) % 4))
+
+
+def _heads(text: str) -> Iterator[tuple[int, int]]:
+    """Where data URLs of files begin, and where their base64 does."""
+    at = text.find(_MARK)
+    while at >= 0:
+        before = text[max(0, at - _LONGEST_HEAD) : at].lower()
+        head = before[before.rfind("data:") :] if "data:" in before else ""
+        if head.endswith(";base") and "," not in head and not head[5:].startswith(_MEDIA):
+            yield at - len(head), at + len(_MARK)
+        at = text.find(_MARK, at + len(_MARK))
