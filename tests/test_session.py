@@ -305,3 +305,22 @@ def test_the_tree_holds_together(session: ags.Session) -> None:
     assert {entry.id for entry in session.leaves} == {
         e.id for e in session if not session.children(e.id)
     }
+
+
+class TestClearedMarks:
+    def session(self, version: str) -> ags.Session:
+        session = ags.Session(ags.Header(format=version, id="s"))
+        a = session.append(ags.InfoEntry("a"))
+        b = session.append(ags.InfoEntry("b", parent=a))
+        c = session.append(ags.InfoEntry("c", parent=a))
+        for target, label in ((b, "leaf"), (c, "leaf"), (c, None)):
+            session.append(ags.LabelEntry(target, label, parent=c))
+        return session
+
+    def test_up_to_04_a_cleared_mark_leaves_none(self) -> None:
+        session = self.session("agentsession/0.3")
+        assert ags.read(ags.dump(session)).leaf == session.entries[-1].id
+
+    def test_later_the_mark_before_it_is_in_force_again(self) -> None:
+        session = self.session("agentsession/0.11")
+        assert ags.read(ags.dump(session)).leaf == session.entries[1].id

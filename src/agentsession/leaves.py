@@ -51,16 +51,17 @@ def resumed(rows: Rows, header: Header, labels: Iterable[Entry]) -> str | None:
         header: its header.
         labels: the label entries among them, in file order; others may be there too.
     """
-    marked_at = marked = None
+    marks: list[tuple[str, str]] = []
     for entry in labels:
         if not isinstance(entry, LabelEntry):
             continue
         if entry.label == LEAF_LABEL and may_mark(rows, header, entry.target):
-            marked_at, marked = entry.id, entry.target
-        elif entry.label is None and entry.target == marked:
-            marked_at = marked = None
-    if marked is None or marked_at is None:
+            marks.append((entry.id, entry.target))
+        elif entry.label is None:
+            marks = _uncleared(marks, entry.target, header)
+    if not marks:
         return rested(rows, header, rows.ids[-1] if rows.ids else None)
+    marked_at, marked = marks[-1]
     below = {marked}
     leaf = marked
     written_at = rows.index[marked_at]
@@ -70,6 +71,13 @@ def resumed(rows: Rows, header: Header, labels: Iterable[Entry]) -> str | None:
             if row > written_at:
                 leaf = rows.ids[row]
     return rested(rows, header, leaf)
+
+
+def _uncleared(marks: list[tuple[str, str]], target: str, header: Header) -> list[tuple[str, str]]:
+    """The marks in force after a null label on a target."""
+    if versions.clearing_uncovers_marks(header.version):
+        return [mark for mark in marks if mark[1] != target]
+    return [] if marks and marks[-1][1] == target else marks
 
 
 def after(rows: Rows, header: Header, leaf: str | None, added: Entry) -> str | None:

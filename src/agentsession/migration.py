@@ -227,7 +227,8 @@ def migrate_file(
         ) from error
     before = {found.entry_id for found in session.verify_all() if found.ok}
     after = [found for found in again.verify_all() if found.ok]
-    kept = {entry.legacy_id or entry.id for entry in (again[found.entry_id] for found in after)}
+    entries = [again[found.entry_id] for found in after]
+    kept = {entry.id for entry in entries} | {entry.legacy_id for entry in entries}
     write(target, again)
     left = (*migrated.unresolved, *_lost_tail(session))
     return Migrated(again, left, len(after), tuple(sorted(before - kept)))

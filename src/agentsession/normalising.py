@@ -70,7 +70,18 @@ def normalised_problem(member_text: bytes) -> str:
         sources = [name for name in ("was", "raw") if name in change]
         if len(sources) != 1 or not isinstance(change[sources[0]], str):
             return f"normalised at {change['at']} must have one of was and raw"
+        if change["at"] and not change["at"].startswith("/"):
+            return f"normalised at {change['at']} must be a JSON Pointer, which starts with /"
+        if "raw" in change and not _is_base64(change["raw"]):
+            return f"normalised at {change['at']} must have raw in padded base64"
     return ""
+
+
+def _is_base64(value: str) -> bool:
+    try:
+        return base64.b64encode(base64.b64decode(value, validate=True)).decode() == value
+    except ValueError:
+        return False
 
 
 def normalise_members(members: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -82,7 +82,8 @@ def check_readable(format_string: str, *, allow_newer: bool = False) -> Version:
     if version > NEWEST_READ and not allow_newer:
         raise UnsupportedFormat(
             f"{format_string} is newer than {format_name(NEWEST_READ)}, the newest version known "
-            "here; read it with allow_newer=True (--allow-newer) to keep what is unknown as it is",
+            "here; read it with allow_newer=True, or show it with --allow-newer, which keeps "
+            "what is unknown as it is",
             format=format_string,
         )
     return version
@@ -180,6 +181,14 @@ def append_always_moves_leaf(version: Version) -> bool:
 def leaf_rests_on_labels(version: Version) -> bool:
     """Return whether the leaf may be a ``leaf`` label (format 8.4, later drafts 7)."""
     return version < (0, 5)
+
+
+def clearing_uncovers_marks(version: Version) -> bool:
+    """Return whether a cleared ``leaf`` label gives way to an earlier one (later drafts 7).
+
+    Up to 0.4 there is then no label in force (format 8.4).
+    """
+    return version >= (0, 5)
 
 
 def has_later_settings(version: Version) -> bool:

@@ -271,8 +271,11 @@ def test_interrupted(tmp_path: Path) -> None:
         writer = os.open(fifo, os.O_WRONLY)
         time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
-        os.close(writer)
+        try:
+            out, err = process.communicate(timeout=20)
+        finally:
+            process.kill()
+            os.close(writer)
     assert (process.returncode, out) == (130, b"")
     assert err.strip() == b"agentsession: interrupted"
 

@@ -63,7 +63,7 @@ def test_versions_that_are_not_written(call: Caller, tmp_path: Path) -> None:
     path, out = plain_file(tmp_path), tmp_path / "new.jsonl"
     for version in ("0.5", "0.12", "x"):
         refused = call("migrate", path, "--to", version, "-o", out)
-        assert (refused.code, refused.out) == (1, "")
+        assert (refused.code, refused.out) == (2, "")
     assert call("migrate", path).code == 2
     assert not out.exists()
 
@@ -75,3 +75,18 @@ def test_nothing_is_written_where_it_could_not_be_read(call: Caller, tmp_path: P
     write(path, build.session)
     assert call("migrate", path, "-o", out).code == 1
     assert not out.exists()
+
+
+def test_a_version_that_is_not_written_is_wrong_usage(call: Caller, session_file: Path) -> None:
+    assert call("migrate", session_file, "--to", "0.9", "-o", "out.jsonl").code == 2
+    assert not Path("out.jsonl").exists()
+
+
+def test_hashes_of_a_file_with_content_ids_are_not_called_lost(
+    call: Caller, tmp_path: Path
+) -> None:
+    once, twice = tmp_path / "once.jsonl", tmp_path / "twice.jsonl"
+    assert call("migrate", plain_file(tmp_path), "-o", once).code == 0
+    ran = call("migrate", once, "-o", twice)
+    assert ran.code == 0
+    assert "hash lost" not in ran.out

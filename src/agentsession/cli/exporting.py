@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,9 +132,14 @@ def _file_option(name: str, words: str) -> Callable[[F], F]:
     metavar="NAME=REGEX",
     multiple=True,
     callback=_patterns,
-    help="Another kind of credential to look for.",
+    help="Another kind of credential, beside the built-in ones.",
 )
-@click.option("-check", "--check", is_flag=True, help="Exit with 1 when something still looks so.")
+@click.option(
+    "-check",
+    "--check",
+    is_flag=True,
+    help="Look at what was written; exit with 1 when there is one.",
+)
 @click.option("-no-passthrough", "--no-passthrough", is_flag=True, help="Leave out the raw items.")
 @click.option(
     "-schema-version",
@@ -185,6 +191,9 @@ def command(
 
     Prints the path of each document, and on standard error what the report says. Exits with
     1 when something was left out or damaged, or when --check finds something.
+
+    --pattern adds to the credentials that --redact auto knows, and takes all of them out
+    even without it. With --check but without --redact auto, it only adds to what is checked.
     """
     targets = export.Targets(directory=out, jsonl=jsonl, flat=flat, parquet=parquet)
     if targets == export.Targets():
@@ -192,16 +201,20 @@ def command(
             "name a target: --out DIR, --jsonl FILE, --flat FILE or --parquet FILE",
             click.get_current_context(silent=True),
         )
+    _told_apart(targets)
     load = _Load(source, salvaging=salvaging, allow_newer=allow_newer)
+    try:
+        work = _work(targets, embed=choices.pop("embed") or not load.is_store, **choices)
+    except (export.RefusedSecret, export.BadPattern) as error:
+        raise click.UsageError(str(error), click.get_current_context(silent=True)) from error
     ids = load.ids(session_id)
-    work = _work(targets, embed=choices.pop("embed") or not load.is_store, **choices)
-    with Progress(sys.stderr) as progress:
+    with _Steps(sys.stderr) as progress:
         done = export.export_sessions(
             load,
             ids,
             work,
             jobs=jobs,
-            progress=lambda at: progress.show(at.sessions_done, len(ids)),
+            progress=progress.at,
         )
     if as_json:
         with open_plain() as output:
@@ -212,6 +225,42 @@ def command(
                 output.line(path)
         _tell(done)
     return 0 if export.is_whole(done) and not load.damaged else 1
+
+
+def _told_apart(targets: export.Targets) -> None:
+    """Refuse targets that would replace one another.
+
+    Raises:
+        click.UsageError: when two are the same, or one is where the documents go.
+    """
+    files = {"--jsonl": targets.jsonl, "--flat": targets.flat, "--parquet": targets.parquet}
+    taken: dict[Path, str] = {}
+    out = targets.directory.resolve() if targets.directory is not None else None
+    for option, target in files.items():
+        if target is None:
+            continue
+        place = target.resolve()
+        other = taken.setdefault(place, option)
+        problem = f"{other} and {option} name the same file" if other != option else ""
+        if out is not None and (place == out or place in out.parents):
+            problem = f"--out and {option} name the same place"
+        elif out is not None and place.parent == out and place.suffix.lower() == ".json":
+            problem = f"{option} names a file that a document of --out may get; use .jsonl"
+        if problem:
+            raise click.UsageError(problem, click.get_current_context(silent=True))
+
+
+class _Steps(Progress):
+    """Progress that goes on within a session: one may take longer than a hundred others."""
+
+    def at(self, place: export.Progress) -> None:
+        """Show how far an export is."""
+        if not place.steps_done:
+            self.show(place.sessions_done, place.sessions)
+        elif self._stream is not None and time.monotonic() >= self._next:
+            self._next = 0.0
+            self.show(place.sessions_done, place.sessions)
+            self._write(f", {place.steps_done} steps of the next")
 
 
 def _work(
@@ -351,7 +400,7 @@ def _tell(done: Reported) -> None:
     """Say on standard error what was done and what was found."""
     totals = done.totals
     written = ", ".join(
-        f"{number} {name.replace('_', ' ')}" for name, number in totals.items() if number
+        f"{number} {_named(name, number)}" for name, number in totals.items() if number
     )
     note(f"exported: {written or 'nothing'}")
     for finding in done.findings[:_FINDINGS_TOLD]:
@@ -359,6 +408,15 @@ def _tell(done: Reported) -> None:
     more = len(done.findings) - _FINDINGS_TOLD
     if more > 0:
         note(f"  and {more} more; --json lists all")
+
+
+def _named(total: str, number: int) -> str:
+    """What a total counts, for people."""
+    words = total.replace("_", " ")
+    if number != 1:
+        return words
+    head, s, rest = words.partition("s left out")
+    return f"{head} left out{rest}" if s else words.removesuffix("s")
 
 
 def _write_report(out: Output, source: str, done: Reported) -> None:

@@ -7,17 +7,33 @@ from __future__ import annotations
 
 import click
 
+from agentsession import versions
 from agentsession.cli.commands import Command, complete_file, json_option
 from agentsession.cli.output import Output, open_output, open_plain
 from agentsession.cli.report import Report, session_fields
 from agentsession.cli.words import short_id
+from agentsession.errors import UnsupportedFormat
 from agentsession.migration import Migrated, migrate_file
+
+
+def _version(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    try:
+        versions.migration_target(value)
+    except UnsupportedFormat as error:
+        raise click.BadParameter(str(error)) from None
+    return value
 
 
 @click.command("migrate", cls=Command)
 @click.argument("source", metavar="FILE", shell_complete=complete_file)
 @click.option(
-    "-to", "--to", "to", metavar="VERSION", default="0.11", help="The format; 0.11 by default."
+    "-to",
+    "--to",
+    "to",
+    metavar="VERSION",
+    default="0.11",
+    callback=_version,
+    help="The format; 0.11 by default.",
 )
 @click.option(
     "-o",

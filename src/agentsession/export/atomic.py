@@ -8,9 +8,10 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from agentsession.errors import StoreFailed
 
@@ -49,6 +50,19 @@ def _replacing(target: Path, unfinished: Path) -> Iterator[BinaryIO]:
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(target)
+
+
+_ABANDONED: Final = 3600.0
+"""Seconds after which a file that nobody wrote to belongs to a run that was killed."""
+
+
+def sweep(directory: Path) -> None:
+    """Take away what earlier runs left unfinished in a directory."""
+    oldest = time.time() - _ABANDONED
+    with contextlib.suppress(OSError):
+        for left in directory.glob(f".{'[0-9a-f]' * 16}.unfinished"):
+            if left.lstat().st_mtime < oldest:
+                left.unlink(missing_ok=True)
 
 
 _BINARY = getattr(os, "O_BINARY", 0)

@@ -16,6 +16,7 @@ _LONGEST_HEAD: Final = 300
 _MEDIA: Final = ("image/", "audio/", "video/")
 _MARK: Final = "64,"
 _PAYLOAD: Final = re.compile(r"[A-Za-z0-9+/_=-]*(?:\\+/[A-Za-z0-9+/_=-]*)*")
+_WHOLE: Final = re.compile(r"[A-Za-z0-9+/_=\s-]*")
 _ALONE: Final = re.compile(r"^[A-Za-z0-9+/_-]{16,}={0,2}$", re.MULTILINE)
 _OTHERS: Final = re.compile(r"[^A-Za-z0-9+/]+")
 _URL_SAFE: Final = str.maketrans("-_", "+/")
@@ -51,8 +52,10 @@ def has_files(text: str) -> bool:
 def files(text: str) -> Iterator[Embedded]:
     """Yield the files that stand in a text as base64 data URLs; a whole text may be one."""
     for start, after in _heads(text):
-        found = _PAYLOAD.match(text, after)
-        end = len(text) if start == 0 or found is None else found.end()
+        found = (_WHOLE.fullmatch(text, after) if start == 0 else None) or _PAYLOAD.match(
+            text, after
+        )
+        end = found.end() if found else after
         yield Embedded(start, end, decoded(text[after:end]))
 
 
@@ -78,6 +81,7 @@ def _heads(text: str) -> Iterator[tuple[int, int]]:
     while at >= 0:
         before = text[max(0, at - _LONGEST_HEAD) : at].lower()
         head = before[before.rfind("data:") :] if "data:" in before else ""
-        if head.endswith(";base") and "," not in head and not head[5:].startswith(_MEDIA):
+        plain = head.isascii() and "," not in head and head.endswith(";base")
+        if plain and not head[5:].startswith(_MEDIA):
             yield at - len(head), at + len(_MARK)
         at = text.find(_MARK, at + len(_MARK))

@@ -8,14 +8,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from agentsession.atif import IMAGE_TYPES, audio_type
 from agentsession.export.atomic import write_whole
 from agentsession.export.errors import CannotExport
-from agentsession.export.walk import mapped
 
 _EXTENSIONS: Final = {
     "image/jpeg": ".jpg",
@@ -118,14 +117,13 @@ class Spill:
         return self.rest(changed) if self._places else changed
 
     def rest(self, value: Any) -> Any:
-        """Return a JSON value in which every data URL that was written is its file's path.
+        """Return a JSON value whose raw media parts point to the files that were written.
 
-        Only where the file gives the very same URL back.
+        Only where the file gives the very same URL back, and only where `restored` looks.
         """
-        return mapped(value, self._pointed, _same) if self._places else value
+        return _media_changed(value, self._pointed) if self._places else value
 
-    def _pointed(self, name: str, found: str) -> str:
-        del name
+    def _pointed(self, found: str) -> str:
         if not is_data_url(found):
             return found
         path, exact = self._places.get(_key(found), ("", False))
@@ -172,29 +170,64 @@ class Spill:
         return path, media_type
 
     def _write(self, target: Path, data: bytes) -> None:
-        if target.is_file() and target.stat().st_size == len(data):
+        if _holds(target, data):
             return
         target.parent.mkdir(exist_ok=True)
         with write_whole(target) as file:
             file.write(data)
 
 
+def _holds(target: Path, data: bytes) -> bool:
+    """Whether a file is there with this content; its name alone proves nothing."""
+    try:
+        return target.stat().st_size == len(data) and target.read_bytes() == data
+    except OSError:
+        return False
+
+
 def _key(url: str) -> bytes:
     return hashlib.sha256(url.encode("utf-8", "surrogatepass")).digest()
 
 
-def _same(name: str) -> str:
-    return name
+_PLACES: Final = ("image_url", "file_id")
+
+
+def _media_changed(value: Any, change: Callable[[str], str]) -> Any:
+    """The value with the places of its raw media parts changed, and nothing else."""
+    holder = [value]
+    pending: list[tuple[Any, Any]] = [(holder, 0)]
+    while pending:
+        container, at = pending.pop()
+        found = container[at]
+        if isinstance(found, Mapping):
+            fresh: Any = dict(found)
+            if fresh.get("type") == "input_image":
+                for name in _PLACES:
+                    if isinstance(fresh.get(name), str):
+                        fresh[name] = change(fresh[name])
+            pending += [(fresh, name) for name, inner in fresh.items() if not _is_flat(inner)]
+        elif isinstance(found, list | tuple):
+            fresh = list(found)
+            pending += [(fresh, n) for n, inner in enumerate(fresh) if not _is_flat(inner)]
+        else:
+            continue
+        container[at] = fresh
+    return holder[0]
+
+
+def _is_flat(value: object) -> bool:
+    return not isinstance(value, Mapping | list | tuple)
 
 
 def restored(value: Any, directory: Path) -> Any:
-    """Return a JSON value in which paths of spilled media are the data URLs they were.
+    """Return a JSON value whose media parts have the data URLs they had before `Spill`.
+
+    Text that looks like the path of such a file stays text.
 
     Spec: decision E2.
     """
 
-    def change(name: str, found: str) -> str:
-        del name
+    def change(found: str) -> str:
         spilled = _SPILLED.fullmatch(found)
         media_type = _TYPES.get(spilled[1]) if spilled else None
         if media_type is None:
@@ -204,4 +237,4 @@ def restored(value: Any, directory: Path) -> Any:
         except OSError:
             return found
 
-    return mapped(value, change, _same)
+    return _media_changed(value, change)

@@ -63,7 +63,8 @@ class Secrets:
         """The text without the files in it that hold a value in whatever form."""
         pieces: list[str] = []
         done = 0
-        for file in [*embedded.files(text), *embedded.bare(text)]:
+        found = [*embedded.files(text), *embedded.bare(text)]
+        for file in sorted(found, key=lambda file: file.start):
             if file.start >= done and self._is_in(file):
                 pieces += [text[done : file.start], REPLACEMENT]
                 done = file.end
@@ -86,7 +87,9 @@ class Secrets:
             return True
         condensed = Condensed(text)
         return (
-            any(shape.may_stand_in(text, condensed) for _, shapes in self._forms for shape in shapes)
+            any(
+                shape.may_stand_in(text, condensed) for _, shapes in self._forms for shape in shapes
+            )
             or embedded.has_files(text)
             or any(self._is_in(file) for file in embedded.bare(text))
         )

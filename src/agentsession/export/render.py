@@ -5,6 +5,7 @@ Spec: export 3 to 7 and 9.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from agentsession.entries import (
     ItemEntry,
     ResponseEntry,
 )
-from agentsession.errors import NotJSON
+from agentsession.errors import InvalidEntry, NotJSON
 from agentsession.export import records
 from agentsession.export.bare import without_media
 from agentsession.export.content import Content, Reader, as_parts, as_text, reasoning_text
@@ -303,7 +304,21 @@ def arguments(written: str) -> dict[str, Any]:
         value = text.parse(written)
     except NotJSON:
         value = None
-    return value if isinstance(value, dict) else {"_arguments": written}
+    if not isinstance(value, dict) or (_HUGE.search(written) and not _is_writable(value)):
+        return {"_arguments": written}
+    return value
+
+
+_HUGE: Final = re.compile(r"[0-9][eE]|[0-9]{300}|Infinity|NaN")
+
+
+def _is_writable(value: Any) -> bool:
+    """Whether JSON has a spelling for a value: a number beyond a double's range has none."""
+    try:
+        text.encode(value)
+    except InvalidEntry:
+        return False
+    return True
 
 
 def _response_record(response: ResponseEntry) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from agentsession import text
-from agentsession.export.atomic import make_directory, write_whole
+from agentsession.export.atomic import make_directory, sweep, write_whole
 from agentsession.export.outline import Outline
 from agentsession.export.report import ReportBuilder
 from agentsession.export.source import source_of
@@ -89,4 +89,5 @@ def _opened(target: Path | None, stack: ExitStack) -> BinaryIO | None:
     if target is None:
         return None
     make_directory(target.parent)
+    sweep(target.parent)
     return stack.enter_context(write_whole(target))

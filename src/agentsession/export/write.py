@@ -14,7 +14,7 @@ import msgspec
 
 from agentsession import atif, text
 from agentsession.atif import InvalidDocument, Problem
-from agentsession.export.atomic import make_directory, write_whole
+from agentsession.export.atomic import make_directory, sweep, write_whole
 from agentsession.export.media import Spill
 from agentsession.export.names import digest, document_name
 from agentsession.export.outline import Outline
@@ -47,11 +47,13 @@ class Names:
         name = document_name(head)
         if self.apart:
             name = f"{name.removesuffix('.json')}-{digest(ids[0])}.json"
+        stem = name.removesuffix(".json")
+        digits = 4
         # File systems that do not tell cases apart would put both into one file.
-        if self._taken.setdefault(name.lower(), ids) == ids:
-            return name
-        name = f"{name.removesuffix('.json')}-{digest('/'.join(ids))}.json"
-        self._taken[name.lower()] = ids
+        while self._taken.setdefault(name.lower(), ids) != ids:
+            # The name with the hash may be another document's own name.
+            digits += 4
+            name = f"{stem}-{digest('/'.join(ids), digits)}.json"
         return name
 
 
@@ -69,6 +71,8 @@ class DirectoryWriter:
     ) -> None:
         self.directory = Path(directory)
         make_directory(self.directory)
+        for folder in (self.directory, self.directory / "images", self.directory / "audio"):
+            sweep(folder)
         self.report = report
         self.names = names or Names()
         self._spill = Spill(self.directory)

@@ -172,6 +172,46 @@ def assignments() -> Iterator[tuple[str, list[tuple[str, str]]]]:
             yield f"# settings\n{frame.format(value)}\nx = 1\n", [(kind, full)]
 
 
+SPELLED = (
+    ("authorization: bearer {}", "authorization", lambda: some(BASE62, 40)),
+    ("AUTHORIZATION: BEARER {}", "authorization", lambda: some(BASE62, 40)),
+    ('{{"authorization": "basic {}"}}', "authorization", lambda: pair()),
+    ('{{"auths": {{"r.test": {{"auth": "{}"}}}}}}', "authorization", lambda: pair()),
+    ("Server=db;Uid=sa;Pwd={};", "password", password),
+    ("pwd={};", "password", password),
+    ('password="{}"', "password", lambda: f"p@$;w0rd,({some(BASE62, 3)})"),
+    ("DB_PASSWORD={}", "password", lambda: f"ab&{some(BASE62, 6)}|x"),
+    ("passphrase={}", "password", password),
+    ("GPG_PASSPHRASE: {}", "password", password),
+    ("Stripe signs with {}", "stripe-key", lambda: f"whsec_{some(BASE62, 32)}"),
+    ("login with {}", "huggingface-token", lambda: f"hf_{some(BASE62, 34)}"),
+    ("git push with {}", "gitlab-token", lambda: f"glpat-{some(BASE62, 27)}.01.{some(HEX, 9)}"),
+)
+"""The same kinds in other spellings."""
+
+
+def pair() -> str:
+    return base64.b64encode(f"ann:{password()}".encode()).decode()
+
+
+def spelled() -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    for frame, kind, make in SPELLED:
+        for _ in range(6):
+            value = make()
+            yield f"# here\n{frame.format(value)}\n", [(kind, value)]
+    for text in STILL_HARMLESS:
+        for _ in range(6):
+            yield filled(text), []
+
+
+STILL_HARMLESS = (
+    "PWD=/srv/app1/x && cd $PWD; pwd: /home/u2; print(pwd=1); cwd=/work2/build-2024",
+    "basic research, the bearer of news, authorization: basic access, authorization = required",
+    "password=\"${DB_PASSWORD}\" password='<your password>' passphrase: none, passphrase=prompt()",
+    '"auth": "oauth2", auth="required1", hf_hub_download(hf_token) whsec_ is a prefix',
+    "data:text/plain;base64,aGVsbG8gd29ybGQ= and {b64_64}",
+)
+
 HARMLESS = (
     "The token budget is 4096 tokens; max_tokens: 4096, prompt_tokens=1200.",
     "Your password must have at least 12 characters. Forgot your password? Reset it.",
@@ -245,7 +285,7 @@ def harmless() -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 def lines() -> Iterator[str]:
     """The lines of the corpus."""
-    for group in (tokens(), headers(), urls(), assignments(), harmless()):
+    for group in (tokens(), headers(), urls(), assignments(), harmless(), spelled()):
         for text, found in group:
             secrets = [{"kind": kind, "value": value} for kind, value in found]
             yield json.dumps({"text": text, "secrets": secrets}, ensure_ascii=False)
