@@ -101,6 +101,7 @@ def repair(
     report: str | os.PathLike[str] | None = None,
     force: bool = False,
     allow_newer: bool = True,
+    name: str = "",
 ) -> Salvaged:
     """Write a clean file of a damaged one and a report beside it; return what was found.
 
@@ -113,6 +114,7 @@ def repair(
         report: the report to write; ``OUT.damage.json`` when not given.
         force: replace a clean file and a report that are there already.
         allow_newer: as :func:`salvage`.
+        name: what the report calls the damaged file; its path when not given.
 
     Spec: design "Damage is data", decision B4.
 
@@ -127,7 +129,9 @@ def repair(
     data = original.read_bytes()
     found = _salvaged(data, str(original), allow_newer=allow_newer)
     told = found.report(
-        source=str(original), source_sha256=hashlib.sha256(data).hexdigest(), output=str(clean)
+        source=name or str(original),
+        source_sha256=hashlib.sha256(data).hexdigest(),
+        output=str(clean),
     )
     write(clean, found.session)
     _replace(beside, told.to_json(indent=2))
@@ -140,7 +144,9 @@ def _refuse_overwriting(target: Path, original: Path, *, force: bool) -> None:
     if target.exists() and target.samefile(original):
         raise SessionExists(f"{target} is the damaged file itself: name another file to write")
     if not force:
-        raise SessionExists(f"{target} exists already: name another file, or replace it with force")
+        raise SessionExists(
+            f"{target} exists already: name another file, or replace it with --force (force=True)"
+        )
 
 
 def _replace(target: Path, content: bytes) -> None:

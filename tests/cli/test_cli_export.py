@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 from cli_runner import HOSTILE, Caller, run
 
 from agentsession import atif
+from agentsession.cli import exporting
 from agentsession.entries import ItemEntry
+from agentsession.export import Progress
 from agentsession.header import Header
 from agentsession.record_entries import LinkEntry
 from agentsession.stores import JSONLStore
@@ -116,12 +119,20 @@ def test_wrong_usage(call: Caller, options: list[str]) -> None:
     assert ran.err.startswith("agentsession: ")
 
 
-@pytest.mark.parametrize("options", [["--secret", "short"], ["--pattern", "x=("]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--secret", "short"],
+        ["--secret", "assistant"],
+        ["--pattern", "x=("],
+        ["--pattern", "x=.*"],
+    ],
+)
 def test_what_cannot_be_looked_for_is_said_once(
     call: Caller, tmp_path: Path, options: list[str]
 ) -> None:
     ran = call("export", EXAMPLES, "--out", tmp_path / "x", *options)
-    assert ran.code in (1, 2)
+    assert ran.code == 2
     assert ran.err.count("agentsession: ") == 1
     assert not (tmp_path / "x").exists()
 
@@ -174,3 +185,49 @@ def test_fields_of_the_report_are_documented(call: Caller, tmp_path: Path) -> No
         field.partition(".")[0].partition("[")[0] for field in documented
     }
     assert {f"findings[].{name}" for name in report["findings"][0]} <= documented
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--jsonl", "a", "--flat", "a"],
+        ["--jsonl", "a", "--flat", "b/../a"],
+        ["--flat", "a", "--parquet", "a"],
+        ["--jsonl", "a", "--parquet", "a"],
+        ["--out", "a", "--jsonl", "a"],
+        ["--out", "a/b", "--flat", "a"],
+        ["--out", "a", "--jsonl", "a/session-1.json"],
+    ],
+)
+def test_targets_that_would_replace_one_another(
+    call: Caller, tmp_path: Path, options: list[str]
+) -> None:
+    placed = [name if name.startswith("--") else str(tmp_path / name) for name in options]
+    ran = call("export", EXAMPLES, *placed)
+    assert (ran.code, ran.out) == (2, "")
+    assert "--" in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_of_a_kind_is_told_as_one(call: Caller, tmp_path: Path) -> None:
+    ran = call("export", secretive(tmp_path), "--out", tmp_path / "out")
+    assert ran.err.startswith("exported: 1 session, 1 document, ")
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_goes_on_within_a_session() -> None:
+    stream = Terminal()
+    with exporting._Steps(stream) as progress:
+        progress.at(Progress("s", 0, 1, 64))
+        progress.at(Progress("s", 0, 1, 128))
+        progress.at(Progress("s", 1, 1))
+    written = stream.getvalue()
+    assert "0 of 1 sessions, 64 steps of the next" in written
+    assert "128" not in written
+    assert "1 of 1 sessions" in written

@@ -99,6 +99,19 @@ def test_import_and_again(call: Caller, chats: ModuleType, source: Path, tmp_pat
     assert call("show", store, "c2").code == 0
 
 
+def test_the_later_format(call: Caller, chats: ModuleType, source: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    asked = ("import", "chatter", source, "--to", store, "--format")
+    assert "4 created" in call(*asked, "0.11").out
+    before = chats.files(store)
+    assert "4 unchanged" in call(*asked, "agentsession/0.11").out
+    assert chats.files(store) == before
+    assert call("show", store, "c2", "--json").json["session"]["format"] == "agentsession/0.11"
+    other = call(*asked, "0.3")
+    assert "format-kept" in other.out
+    assert (other.code, chats.files(store)) == (0, before)
+
+
 def test_an_agent_is_known_by_its_data(call: Caller, source: Path, tmp_path: Path) -> None:
     assert "4 created" in call("import", source, "--to", tmp_path / "store").out
     assert call("import", source, "--from", "opencode", "--dry-run").code == 1
@@ -124,6 +137,7 @@ def test_paths_that_hold_nothing(call: Caller, source: Path, tmp_path: Path) -> 
         (["opencode", "--dry-run"], 1, "nothing of opencode is at its usual place"),
         (["--from", "nobody"], 1, 'no importer "nobody"'),
         (["--since", "yesterday"], 2, "is not a date such as 2026-03-01"),
+        (["--format", "0.4"], 2, '"0.4" is not a format that imports write'),
         (["--jobs", "0"], 2, "invalid value for '-jobs'"),
         (["--bogus"], 2, "no such option"),
     ],

@@ -90,3 +90,11 @@ def test_hashes_of_a_file_with_content_ids_are_not_called_lost(
     ran = call("migrate", once, "-o", twice)
     assert ran.code == 0
     assert "hash lost" not in ran.out
+
+
+def test_a_session_of_a_store(call: Caller, tmp_path: Path) -> None:
+    store, out = tmp_path / "s.db", tmp_path / "new.jsonl"
+    assert call("copy", plain_file(tmp_path), store).code == 0
+    assert call("migrate", store, "session", "-o", out).code == 0
+    assert read(out).header.format == "agentsession/0.11"
+    assert call("migrate", store, "nothing", "-o", tmp_path / "x").code == 1

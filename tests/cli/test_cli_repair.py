@@ -133,3 +133,14 @@ def _broken_database(session: Session, path: Path) -> Path:
     connection.commit()
     connection.close()
     return path
+
+
+def test_a_session_of_a_store(call: Caller, session_file: Path, tmp_path: Path) -> None:
+    store, out = tmp_path / "s.db", tmp_path / "new.jsonl"
+    assert call("copy", session_file, store).code == 0
+    session_id = reading.read(session_file).id
+    ran = call("repair", store, session_id, "-o", out, "--json")
+    assert ran.code == 0
+    assert out.read_bytes() == session_file.read_bytes()
+    report = json.loads((tmp_path / "new.jsonl.damage.json").read_bytes())
+    assert report["source"] == f"{store} {session_id}"

@@ -113,3 +113,12 @@ def test_what_cannot_be_read_is_told_and_the_rest_counted(call: Caller, store: P
 def test_fields(call: Caller) -> None:
     path = DATA / "pi" / "1.6.0-migrated"
     assert settled([call("usage", path, "--json").json], "usage") == documented("usage")
+
+
+def test_a_database_of_our_own_is_no_agents(call: Caller, tmp_path: Path) -> None:
+    examples = Path(__file__).parents[2] / "examples" / "sessions"
+    assert call("copy", examples, tmp_path / "s.db").code == 0
+    from_files = call("usage", examples, "--json").json
+    from_database = call("usage", tmp_path / "s.db", "--json").json
+    assert from_database["totals"] == from_files["totals"]
+    assert from_database["totals"]["calls"] > 0

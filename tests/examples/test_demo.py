@@ -37,8 +37,12 @@ def demo(*arguments: str, work: Path) -> subprocess.CompletedProcess[str]:
 def test_the_demo_runs_and_leaves_nothing_behind(tmp_path: Path) -> None:
     done = demo(work=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stderr == ""
-    assert done.stdout.count("$ agentsession verify ") == len(FILES) + 1
+    # What an export has to tell goes to standard error.
+    assert done.stderr.startswith("exported: 5 sessions, ")
+    assert "agentsession: " not in done.stderr
+    assert "sessions 5 found, 5 selected, 5 created" in done.stdout
+    assert done.stdout.count("$ agentsession verify ") == len(FILES) + 5 + 1
+    assert done.stdout.count("  valid ATIF-v1.8, ") == 5
     assert "in flight: call_1 wait_for_file" in done.stdout
     assert "> The build says: build passed" in done.stdout
     assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import pickle
 import re
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from agentsession import export
 from agentsession.export.patterns import ANCHORS
+from agentsession.testing import SessionBuilder
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "tests" / "data" / "secrets" / "corpus.jsonl"
@@ -132,8 +134,6 @@ def test_a_pattern_that_cannot_be_used_says_why(name: str, pattern: str, says: s
 
 
 def test_a_data_url_of_text_is_taken_out_whole() -> None:
-    import base64
-
     key = "ghp_" + "a1B2" * 9
     url = "data:text/plain;base64," + base64.b64encode(f"token {key}".encode()).decode()
     assert export.detect_secrets()(url) == "[REDACTED]"
@@ -141,16 +141,62 @@ def test_a_data_url_of_text_is_taken_out_whole() -> None:
     assert export.detect_secrets()(harmless) == harmless
 
 
-def test_long_runs_of_near_misses_stay_quick() -> None:
+AWS = "AKIA" + "Q2W4E6R7T2Y3U5I7"
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/json;charset=utf-8", "", "TEXT/X"])
+def test_data_urls_are_looked_into_wherever_they_stand(kind: str) -> None:
     detector = export.detect_secrets()
-    for text in (
+    url = f"data:{kind};base64," + base64.b64encode(f"key {AWS}".encode()).decode()
+    for text, want in ((url, "[REDACTED]"), (f'{{"u": "{url}"}}', '{"u": "[REDACTED]"}')):
+        assert detector.may_hold(text)
+        assert detector(text) == want
+    build = SessionBuilder()
+    content = [{"type": "input_file", "filename": "a.txt", "file_data": url}]
+    build.item({"type": "message", "role": "user", "content": content})
+    trajectory = next(export.trajectories(build.session))
+    plain = export.to_atif(trajectory)
+    assert export.find_secrets(plain)
+    clean = export.to_atif(trajectory, export.Options(redactors=[detector]))
+    assert export.find_secrets(clean) == ()
+    assert url not in clean.to_json().decode()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet="daDAtT:;,ba sE64x/i\u0130\u212a", max_size=60), st.booleans())
+def test_what_is_in_a_data_url_is_never_ruled_out(head: str, whole: bool) -> None:
+    detector = export.detect_secrets()
+    text = f"{'data:' if whole else ''}{head};base64," + base64.b64encode(AWS.encode()).decode()
+    assert bool(detector.detect(text)) <= detector.may_hold(f"before\n{text}\nafter")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sk-" * 40_000,
+        ("sk-aB1-" * 34 + " ") * 400,
+        "-----BEGIN PRIVATE KEY-----" * 5_000,
+        "-----BEGIN PRIVATE KEY-----" + "A" * 500_000,
+        "BEGIN " + "A" * 300_000,
+        "key=" * 40_000,
+        "PWD=" * 40_000,
+        "key" + "\\" * 200_000,
         "k-" * 50_000,
+        "xoxb-" * 40_000,
+        "glpat-" * 40_000,
         "eyJ" * 50_000,
+        ".eyJ" * 40_000,
         "password=" * 20_000,
         "a://b:c" * 20_000,
+        "data:a;base64," * 20_000,
+        "data:" * 40_000 + ";base64,",
         "@" * 99_999,
-    ):
-        detector.detect(text)
+        "basic aaaaaaaa" * 20_000,
+    ],
+    ids=lambda text: text[:20],
+)
+def test_hostile_text_ends_soon(text: str) -> None:
+    assert len(export.detect_secrets().detect(text)) < 2_000
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 import agentsession as ags
 from agentsession import atif, export
+from agentsession.testing import SessionBuilder
 
 DATA = Path(__file__).parents[1] / "data" / "export"
 EXAMPLES = sorted(path.name for path in DATA.glob("*.atif.json"))
@@ -157,3 +158,15 @@ def test_items_from_never_fails_on_a_document(session: ags.Session) -> None:
                 "function_call",
                 "function_call_output",
             }
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1E+999", "[1e400]", "1" + "0" * 400 + ".0"])
+def test_arguments_with_a_number_beyond_a_double_stay_as_text(number: str) -> None:
+    written = f'{{"a":{number}}}'
+    build = SessionBuilder()
+    build.call("call_1", "send", written, hashed=False)
+    document = export.to_atif(export.at(build.session, build.session.leaf or ""))
+    (call,) = document.steps[0].tool_calls or ()
+    assert call.arguments == {"_arguments": written}
+    assert atif.validate(atif.parse(document.to_json()), strict=True) == ()
+    assert export.items_from(document)[-1].arguments == written

@@ -163,7 +163,8 @@ def test_what_holds_no_secret_is_not_changed(session: ags.Session, secret: str) 
     for trajectory in export.trajectories(session):
         if trajectory.error is None:
             document = export.to_atif(trajectory)
-            assume(secret not in document.to_json().decode())
+            text = document.to_json().decode()
+            assume(secret not in text and json_escaped(secret) not in text)
             assert export.redact(document, export.secrets(secret)) == document
 
 
@@ -360,3 +361,82 @@ def test_media_that_hold_a_secret_are_dropped_whole() -> None:
     )
     assert document.steps[0].message == (atif.ContentPart(type="text", text="[image: [REDACTED]]"),)
     assert b"data:" not in document.to_json()
+
+
+def json_times(value: str, times: int) -> str:
+    for _ in range(times):
+        value = json.dumps(value)
+    return value
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "first-line\nthird-line-secret",
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEA\nrbtfn0\n-----END",
+        "tabs\there\rreturns\bback\0null",
+        "back\\nslash\\\\real",
+        "nrtbf0nrtbf0",
+    ],
+)
+def test_lines_escaped_again_and_again_are_found(value: str, times: int) -> None:
+    written = json_times(value, times)
+    redact = export.secrets(value)
+    assert redact.may_hold(written)
+    assert redact(written).strip('\\"') == "[REDACTED]"
+
+
+def test_a_value_broken_by_a_backslash_and_a_line_end_is_found() -> None:
+    assert export.secrets("hunter2-hunter2")("<hunte\\\nr2-hunter2>") == "<[REDACTED]>"
+
+
+@laws
+@given(st.text("nrtbf0\\\n\t ax-", min_size=8, max_size=30), st.integers(0, 4))
+def test_whatever_is_found_was_not_ruled_out(value: str, times: int) -> None:
+    assume(value.strip() == value and not is_structural(value) and len(set(value)) > 3)
+    redact = export.secrets(value)
+    written = f"n{json_times(value, times)}t"
+    assert redact.may_hold(written)
+    assert redact(written) != written
+
+
+def attached(data: bytes, kind: str = "application/json") -> str:
+    return f"data:{kind};base64,{base64.b64encode(data).decode()}"
+
+
+AWKWARD = 'p"w\\secret/x1'
+
+
+@pytest.mark.parametrize("escape", sorted(ESCAPES))
+@pytest.mark.parametrize("form", ["url", "wrapped", "alone", "binary", "in arguments", "nested"])
+def test_files_that_hold_a_value_are_dropped_whole(form: str, escape: str) -> None:
+    inner = f"{{pw: {ESCAPES[escape](AWKWARD)}}}"
+    data = inner.encode()
+    url = attached(data)
+    if form == "wrapped":
+        url = url[:40] + "\n" + url[40:]
+    elif form == "alone":
+        url = base64.b64encode(data).decode()
+    elif form == "binary":
+        url = attached(b"\xff\xfe\x00" + AWKWARD.encode(), "application/pdf")
+    elif form == "nested":
+        url = attached(attached(data).encode())
+    build = SessionBuilder()
+    if form == "in arguments":
+        build.call("call_1", "write", json.dumps({"content": f"see {url} there"}), hashed=False)
+    else:
+        content = [{"type": "input_file", "filename": "cfg.json", "file_data": url}]
+        build.item({"type": "message", "role": "user", "content": content})
+    document = export.to_atif(
+        export.at(build.session, build.session.leaf or ""),
+        export.Options(redactors=[export.secrets(AWKWARD)]),
+    )
+    text = document.to_json().decode()
+    assert url[-12:].strip("=") not in text
+    assert "[REDACTED]" in text
+
+
+def test_files_without_a_value_stay() -> None:
+    for text in (attached(b"{}"), attached(b"\xff\x00", "x/y"), "A" * 400, attached(b"a"), "64,"):
+        assert export.secrets(AWKWARD)(text) == text

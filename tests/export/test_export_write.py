@@ -276,3 +276,63 @@ def test_json_of_a_file_is_readable_by_python(tmp_path: Path) -> None:
     value = json.loads((tmp_path / "session-1.json").read_text("utf-8"))
     assert list(value)[:5] == ["schema_version", "session_id", "trajectory_id", "agent", "steps"]
     assert base64.b64decode(PNG.partition(",")[2]) == (tmp_path / PNG_FILE).read_bytes()
+
+
+def test_a_name_with_a_hash_may_be_another_documents_own(tmp_path: Path) -> None:
+    def named(session_id: str) -> atif.Trajectory:
+        build = SessionBuilder(id=session_id)
+        build.user(session_id)
+        return documents(build.session)[0]
+
+    last = named("a/b")
+    digest = hashlib.sha256(f"a/b/{last.trajectory_id}".encode()).hexdigest()
+    found = [named("a-b"), named(f"a-b-{digest[:8]}"), named(f"A-B-{digest[:12]}"), last]
+    report = export.write_atif(tmp_path, [*found, last])
+    assert report.totals["documents"] == 5
+    assert {atif.parse(path).session_id for path in tmp_path.glob("*.json")} == {
+        document.session_id for document in found
+    }
+
+
+def test_a_file_with_the_name_but_other_content_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    want = base64.b64decode(PNG.partition(",")[2])
+    (tmp_path / PNG_FILE).write_bytes(b"x" * len(want))
+    export.write_atif(tmp_path, documents(with_images(PNG)))
+    assert (tmp_path / PNG_FILE).read_bytes() == want
+
+
+@pytest.mark.parametrize("outline", [True, False])
+def test_text_that_looks_like_a_media_path_stays_text(tmp_path: Path, outline: bool) -> None:
+    build = SessionBuilder()
+    content = [
+        image(PNG),
+        {"type": "input_text", "text": PNG_FILE},
+        {"type": "input_text", "text": PNG},
+        {"type": "input_file", "file_data": PNG_FILE, "filename": PNG},
+    ]
+    build.item({"type": "message", "role": "user", "content": content})
+    build.user(PNG_FILE)
+    build.user(PNG)
+    build.call("call_1", PNG_FILE, json.dumps({"path": PNG_FILE}), hashed=False)
+    build.output("call_1", PNG_FILE)
+    _write(tmp_path, build.session, outline=outline)
+    document = atif.parse(tmp_path / "session-1.json")
+    want = next(export.trajectories(build.session)).context.items
+    assert export.items(document, media=tmp_path) == want
+    assert document.steps[1].message == PNG_FILE
+
+
+def test_what_a_killed_run_left_is_taken_away_after_an_hour(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    old, new, other = (
+        tmp_path / "images" / f".{'0' * 16}.unfinished",
+        tmp_path / f".{'1' * 16}.unfinished",
+        tmp_path / ".mine.unfinished",
+    )
+    for path in (old, new, other):
+        path.write_bytes(b"x")
+    for path in (old, other):
+        os.utime(path, (1, 1))
+    export.write_atif(tmp_path, documents(with_images(PNG)))
+    assert [old.exists(), new.exists(), other.exists()] == [False, True, True]

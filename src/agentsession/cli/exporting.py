@@ -138,7 +138,7 @@ def _file_option(name: str, words: str) -> Callable[[F], F]:
     "-check",
     "--check",
     is_flag=True,
-    help="Look at what was written; exit with 1 when there is one.",
+    help="Exit with 1 when something like a credential is left.",
 )
 @click.option("-no-passthrough", "--no-passthrough", is_flag=True, help="Leave out the raw items.")
 @click.option(

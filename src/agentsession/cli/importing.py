@@ -24,9 +24,10 @@ from agentsession.cli.looking import print_found
 from agentsession.cli.output import Output, complain, note, open_output, open_plain
 from agentsession.cli.progress import Progress
 from agentsession.cli.report import Report
-from agentsession.errors import AgentSessionError
+from agentsession.errors import AgentSessionError, UnsupportedFormat
 from agentsession.importers import registry
 from agentsession.importers.base import Importer
+from agentsession.importers.identity import written_format
 from agentsession.importers.report import ImportReport
 from agentsession.importers.run import Choice, Work, import_sessions
 
@@ -39,6 +40,13 @@ def _date(_ctx: click.Context, _param: click.Parameter, value: str) -> date | No
         return date.fromisoformat(value) if value else None
     except ValueError:
         raise click.BadParameter(f"{value!r} is not a date such as 2026-03-01") from None
+
+
+def _format(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    try:
+        return written_format(value)
+    except UnsupportedFormat as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @click.command("import", cls=Command)
@@ -55,6 +63,15 @@ def _date(_ctx: click.Context, _param: click.Parameter, value: str) -> date | No
     default="",
     callback=_date,
     help="Only sessions active on or after a local date.",
+)
+@click.option(
+    "-format",
+    "--format",
+    "to_format",
+    metavar="0.3|0.11",
+    default="0.3",
+    callback=_format,
+    help="The format of new sessions; 0.3 by default.",
 )
 @click.option(
     "-dry-run", "--dry-run", is_flag=True, help="Convert and report, but write no session."
@@ -82,6 +99,7 @@ def command(
     agents: tuple[str, ...],
     sessions: tuple[str, ...],
     since: date | None,
+    to_format: str,
     dry_run: bool,
     jobs: int,
     report: str,
@@ -114,6 +132,7 @@ def command(
                 jobs=jobs,
                 records=records,
                 progress=progress.show,
+                format=to_format,
             )
         _write(done, form, records)
     for path in lost:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import click
 
 from agentsession import versions
-from agentsession.cli.commands import Command, complete_file, json_option
+from agentsession.cli import sources
+from agentsession.cli.commands import Command, complete_file, json_option, source_arguments
 from agentsession.cli.output import Output, open_output, open_plain
 from agentsession.cli.report import Report, session_fields
 from agentsession.cli.words import short_id
@@ -25,7 +26,7 @@ def _version(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 
 
 @click.command("migrate", cls=Command)
-@click.argument("source", metavar="FILE", shell_complete=complete_file)
+@source_arguments
 @click.option(
     "-to",
     "--to",
@@ -46,14 +47,18 @@ def _version(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 )
 @click.option("-force", "--force", is_flag=True, help="Replace OUT.")
 @json_option
-def command(*, source: str, to: str, output: str, force: bool, as_json: bool) -> int:
+def command(
+    *, source: str, session_id: str, to: str, output: str, force: bool, as_json: bool
+) -> int:
     """Write a session file in a later format, and check the new file.
 
-    FILE is only read. Entries get hashes as ids and keep their old id as legacy_id. What
+    SOURCE is a session file, or a store with the ID of a session or the beginning of one; it
+    is only read. Entries get hashes as ids and keep their old id as legacy_id. What
     cannot be rewritten, such as what another session is called by, is kept as it was and
     named; then, or when a request hash is lost, the exit code is 1.
     """
-    found = migrate_file(source, output, to=to, force=force)
+    with sources.session_path(source, session_id) as path:
+        found = migrate_file(path, output, to=to, force=force)
     if as_json:
         with open_plain() as out:
             _write_report(out, source, output, found)

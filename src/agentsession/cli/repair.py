@@ -5,11 +5,10 @@ Spec: design "Damage is data", decision B4.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from agentsession.cli.commands import Command, complete_file, json_option
+from agentsession.cli import sources
+from agentsession.cli.commands import Command, complete_file, json_option, source_arguments
 from agentsession.cli.output import Output, open_output, open_plain
 from agentsession.cli.report import Report
 from agentsession.findings import counts
@@ -17,7 +16,7 @@ from agentsession.recovery import REPORT_SUFFIX, Salvaged, repair
 
 
 @click.command("repair", cls=Command)
-@click.argument("source", metavar="FILE", shell_complete=complete_file)
+@source_arguments
 @click.option(
     "-o",
     "-output",
@@ -38,15 +37,26 @@ from agentsession.recovery import REPORT_SUFFIX, Salvaged, repair
 )
 @click.option("-force", "--force", is_flag=True, help="Replace OUT and its report.")
 @json_option
-def command(*, source: str, output: str, report_file: str, force: bool, as_json: bool) -> int:
+def command(
+    *,
+    source: str,
+    session_id: str,
+    output: str,
+    report_file: str,
+    force: bool,
+    as_json: bool,
+) -> int:
     """Write a clean file of a damaged session file, and a report of what was damaged.
 
-    FILE is only read. The clean file holds everything that can be had, and reads without
+    SOURCE is a session file, or a store with the ID of a session or the beginning of one; it
+    is only read. The clean file holds everything that can be had, and reads without
     error; the report says of every byte that is left out where it was and why. Exits with 1
     when there was damage.
     """
     report = report_file or output + REPORT_SUFFIX
-    found = repair(Path(source), output, report=report, force=force)
+    name = f"{source} {session_id}".rstrip()
+    with sources.session_path(source, session_id) as path:
+        found = repair(path, output, report=report, force=force, name=name)
     if as_json:
         with open_plain() as out:
             _write_report(out, source, output, report, found)

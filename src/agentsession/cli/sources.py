@@ -11,7 +11,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -88,6 +90,28 @@ def salvage_session(source: str, session_id: str = "") -> Salvaged:
             except NoSession:
                 pass
         return salvage(store.content(*chosen(store, source, [session_id])))
+
+
+@contextmanager
+def session_path(source: str, session_id: str = "") -> Iterator[Path]:
+    """Give the file of the session that SOURCE and ID name; of a store's, a temporary copy.
+
+    Raises:
+        click.UsageError: an id beside a session file.
+        AgentSessionError: no such session, or several.
+        OSError: when it cannot be opened.
+    """
+    if not is_store(source):
+        _refuse_id(source, session_id)
+        yield Path(source)
+        return
+    with open_store(source) as store:
+        (whole_id,) = chosen(store, source, [session_id])
+        content = store.content(whole_id)
+    with tempfile.TemporaryDirectory(prefix="agentsession-") as place:
+        path = Path(place) / "session.jsonl"
+        path.write_bytes(content)
+        yield path
 
 
 def tell_damages(found: Salvaged) -> None:

@@ -115,6 +115,10 @@ def _sources(
         path = Path(word)
         if not path.exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), word)
+        if stores and _is_own_database(word):
+            # An agent's databases are SQLite too, and its importer would look in this one.
+            yield word, _of_store(word)
+            continue
         found = [
             one for importer in importers for one in _of_agent(importer, importer.find([path]))
         ]
@@ -128,6 +132,16 @@ def _sources(
             yield word, _of_store(word)
         else:
             yield word, of_session(read(word))
+
+
+def _is_own_database(word: str) -> bool:
+    if not sources.is_store(word) or Path(word).is_dir():
+        return False
+    try:
+        with sources.open_store(word):
+            return True
+    except AgentSessionError:
+        return False
 
 
 def _of_agent(importer: Importer, found: Sequence[Source]) -> Iterator[_Named]:

@@ -8,15 +8,23 @@ Spec: decisions D5 and D6.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Protocol, runtime_checkable
 
+from agentsession import versions
 from agentsession.entries import LEAF_LABEL, Entry
 from agentsession.errors import DamagedFile, NoSession
 from agentsession.findings import Finding
-from agentsession.importers.identity import entry_id, is_imported
+from agentsession.importers.identity import (
+    FORMATS,
+    entry_id,
+    hashed,
+    imported_id,
+    is_imported,
+    migrated,
+)
 from agentsession.reading import load
 from agentsession.record_entries import InfoEntry, LabelEntry
 from agentsession.session import Session
@@ -27,6 +35,8 @@ REWRITTEN: Final = "rewritten-past"
 OLDER_COPY: Final = "older-copy"
 USER_LEAF: Final = "user-leaf-kept"
 HEADER_DIFFERS: Final = "header-differs"
+OTHER_FORMAT: Final = "format-kept"
+NOT_REWRITTEN: Final = "not-rewritten"
 
 SENTENCES: Final = {
     REWRITTEN: (
@@ -36,6 +46,8 @@ SENTENCES: Final = {
     OLDER_COPY: "the store holds a later state of the session; nothing was written",
     USER_LEAF: "the session was continued, or its leaf set, after an import: the leaf stays there",
     HEADER_DIFFERS: "the session's header would differ now; the stored one stays",
+    OTHER_FORMAT: "the store holds the session in another format than was asked for; it stays",
+    NOT_REWRITTEN: "a reference could not be rewritten for ids that are hashes, and is as it was",
 }
 """What the codes of a merge mean."""
 
@@ -70,12 +82,15 @@ class Plan:
         entries: what is appended, in order; each names its parent.
         leaf: the leaf of the session when it is opened afterwards.
         findings: what is worth telling.
+        ids: the ids entries are written under, by those they were converted with, where
+            these are others.
     """
 
     action: Action
     entries: tuple[Entry, ...] = ()
     leaf: str | None = None
     findings: tuple[Finding, ...] = ()
+    ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @runtime_checkable
@@ -90,13 +105,19 @@ class _Keeping(Protocol):
     def holds(self, session: Session) -> bool: ...
 
 
-def merge(store: Store, converted: Session) -> Plan:
+def merge(store: Store, converted: Session, to: str = FORMATS[0]) -> Plan:
     """Write a converted session into a store, and check what was written.
 
     The session is created, or what it lacks is appended to it. Afterwards it is opened
     again: every converted entry must stand in it.
 
-    Spec: decision D6.
+    Args:
+        store: the store.
+        converted: the session, as an importer converts it.
+        to: the format of a new session, ``agentsession/0.3`` or ``agentsession/0.11``; one
+            that is stored stays in its own.
+
+    Spec: decision D6, later drafts 12.
 
     Raises:
         SessionLocked: when somebody else is writing to the session.
@@ -105,31 +126,57 @@ def merge(store: Store, converted: Session) -> Plan:
     """
     stored = _stored(store, converted.id)
     try:
-        done = plan(stored, converted)
+        converted = _in_format(stored, converted, to)
+        done = plan(stored, converted, to)
         if not done.entries and stored is not None:
             return done
         if stored is None and isinstance(store, _Keeping):
             _put(store, converted)
             return done
         session = store.create(converted.header) if stored is None else stored
-        for entry in done.entries:
-            if entry.parent is None:
-                session.reset_leaf()
-            store.append(session.id, _unplaced(entry))
+        if isinstance(store, _Keeping) and _is_extended_whole(session):
+            release(store, session.id)
+            for entry in done.entries:
+                session.commit(entry)
+            store.put(session)
+        else:
+            for entry in done.entries:
+                if entry.parent is None:
+                    session.reset_leaf()
+                store.append(session.id, _unplaced(entry))
         _settle(store, session, done)
         return done
     finally:
         release(store, converted.id)
 
 
-def preview(store: Store, converted: Session) -> Plan:
+def _is_extended_whole(session: Session) -> bool:
+    """Whether what is new is put behind a stored session, and not appended.
+
+    An append refuses a call id that a session has already, and a past that was rewritten
+    repeats its calls.
+    """
+    if not versions.has_content_ids(session.header.version):
+        return False
+    return session.truncated is None and session.raised_header() is None
+
+
+def _in_format(stored: Session | None, converted: Session, to: str) -> Session:
+    """The converted session in the format of the stored one, or, when it is new, in another."""
+    version = versions.parse_format(to) if stored is None else stored.header.version
+    if versions.has_content_ids(version) and not versions.has_content_ids(converted.header.version):
+        return migrated(converted, stored)
+    return converted
+
+
+def preview(store: Store, converted: Session, to: str = FORMATS[0]) -> Plan:
     """Return what :func:`merge` would do to a store. Nothing is written.
 
     Raises:
         AgentSessionError: when the stored session cannot be opened.
     """
     try:
-        return plan(_stored(store, converted.id), converted)
+        return plan(_stored(store, converted.id), converted, to)
     finally:
         release(store, converted.id)
 
@@ -186,19 +233,31 @@ def _settle(store: Store, session: Session, done: Plan) -> None:
         )
 
 
-def plan(stored: Session | None, converted: Session) -> Plan:
+def plan(stored: Session | None, converted: Session, to: str = FORMATS[0]) -> Plan:
     """Return what a merge would do. Nothing is written.
 
     Args:
         stored: the session as the store has it; ``None`` when it does not.
         converted: the session as the source has it now.
+        to: the format of a new session; see :func:`merge`.
 
-    Spec: decision D6.
+    Spec: decision D6, later drafts 12.
+
+    Raises:
+        UnresolvedMigration: when an entry cannot be written in the format.
     """
+    converted = _in_format(stored, converted, to)
     entries = converted.entries
     if stored is None:
-        return Plan(Action.CREATED, entries, reopened_leaf(converted))
-    return _Merging(stored, converted, entries).plan()
+        done = Plan(Action.CREATED, entries, reopened_leaf(converted))
+    else:
+        done = _Merging(stored, converted, entries).plan()
+    has_hashes = versions.has_content_ids(converted.header.version)
+    told = [Finding(NOT_REWRITTEN, SENTENCES[NOT_REWRITTEN], s) for s in converted.unresolved]
+    if stored is not None and has_hashes != versions.has_content_ids(versions.parse_format(to)):
+        told.append(_finding(OTHER_FORMAT, stored))
+    ids = {imported_id(entry): entry.id for entry in entries} if has_hashes else {}
+    return replace(done, findings=(*done.findings, *told), ids=ids)
 
 
 def _unplaced(entry: Entry) -> Entry:
@@ -213,8 +272,8 @@ class _Merging:
         self.converted = converted
         self.new = [entry for entry in entries if entry.id not in stored]
         others = [entry for entry in stored.entries if entry.id not in converted]
-        self.gone = [entry for entry in others if is_imported(entry.id)]
-        self.users = [entry for entry in others if not is_imported(entry.id)]
+        self.gone = [entry for entry in others if is_imported(entry)]
+        self.users = [entry for entry in others if not is_imported(entry)]
 
     def plan(self) -> Plan:
         findings = []
@@ -293,11 +352,13 @@ class _Merging:
 
     def _own(self, entry: Entry, parent: str | None, role: str, appended: Sequence[Entry]) -> Entry:
         """An entry of the merge's own, under an id that is free."""
-        taken = {other.id for other in appended}
+        taken = {imported_id(other) for other in (*self.stored.entries, *appended)}
         new = entry_id(parent, "", role, entry)
-        while new in self.stored or new in taken:
+        while new in taken:
             role += "+"
             new = entry_id(parent, "", role, entry)
+        if versions.has_content_ids(self.stored.header.version):
+            return hashed(entry, parent, new, self.stored.id, self._now())
         return entry.moved(parent=parent, id=new)
 
     def _now(self) -> Timestamp:
@@ -314,7 +375,7 @@ class _Merging:
             isinstance(found, InfoEntry)
             and found.parent == leaf
             and found.id not in self.converted
-            and is_imported(found.id)
+            and is_imported(found)
         )
 
 

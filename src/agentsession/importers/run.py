@@ -9,13 +9,14 @@ import contextlib
 import os
 import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import BinaryIO, Final, NamedTuple
 
 from agentsession.errors import AgentSessionError, NoSession
 from agentsession.importers import report, workers
-from agentsession.importers.base import Importer, NativeSession, Source
+from agentsession.importers.base import Converted, Importer, NativeSession, Source
+from agentsession.importers.identity import FORMATS, written_format
 from agentsession.importers.merge import Plan, merge, plan, preview
 from agentsession.importers.report import Imported, ImportReport, Tally
 from agentsession.importers.target import open_target
@@ -98,6 +99,7 @@ def import_sessions(
     jobs: int = 1,
     records: BinaryIO | None = None,
     progress: Progress | None = None,
+    format: str = FORMATS[0],  # noqa: A002
 ) -> ImportReport:
     """Return the report of an import; cut short, it is completed by the next one.
 
@@ -112,13 +114,17 @@ def import_sessions(
         jobs: how many processes convert and write; with more than one ``target`` is a place.
         records: a file that takes the account of every record, one line of JSON each.
         progress: called with the number of sessions done, and of all.
+        format: the format of new sessions, ``0.3`` or ``0.11``, also as ``agentsession/0.11``;
+            a session that is stored stays in its own.
 
     Raises:
+        UnsupportedFormat: when imports do not write the format.
         NoSession: when the choice names a session that is in no source, or more than one.
         AgentSessionError: when the target is an agent's own data or cannot be opened, or a
             process ended early.
         ValueError: when a store is to be shared by processes, or there is nothing to write to.
     """
+    to = written_format(format)
     if target is None and not dry_run:
         raise ValueError("an import needs a store to write to, unless it is a dry run")
     if jobs > 1 and target is not None and not isinstance(target, (str, os.PathLike)):
@@ -148,6 +154,7 @@ def import_sessions(
                 owned=one.worker is not one.importer,
                 dry_run=dry_run,
                 records=records is not None,
+                to=to,
             )
             tasks = [_Task(one.source, session) for session in one.chosen]
             with contextlib.closing(workers.run(worker, tasks, jobs)) as results:
@@ -230,6 +237,17 @@ def _problem(error: Exception) -> str:
     return f"internal error: {type(error).__name__}: {error}; please report it"
 
 
+def _as_written(converted: Converted, done: Plan) -> Converted:
+    """The account of a session's records with the ids that its entries were written under."""
+    if not done.ids:
+        return converted
+    records = tuple(
+        replace(record, entry_ids=tuple(done.ids.get(one, one) for one in record.entry_ids))
+        for record in converted.records
+    )
+    return replace(converted, records=records)
+
+
 class _Task(NamedTuple):
     source: Source
     native: NativeSession
@@ -239,13 +257,21 @@ class _Worker:
     """Converts a session and writes it."""
 
     def __init__(
-        self, importer: Importer, target: Target, *, owned: bool, dry_run: bool, records: bool
+        self,
+        importer: Importer,
+        target: Target,
+        *,
+        owned: bool,
+        dry_run: bool,
+        records: bool,
+        to: str,
     ) -> None:
         self._importer = importer
         self._owns_importer = owned
         self._target = target
         self._dry_run = dry_run
         self._records = records
+        self._to = to
         self._opened: Store | None = None
 
     def __call__(self, task: _Task, /) -> Imported:
@@ -253,6 +279,8 @@ class _Worker:
         try:
             converted = self._importer.convert(source, native.id)
             done = self._write(converted.session)
+            if self._records:
+                converted = _as_written(converted, done)
         except Exception as error:
             return report.failed(native, source, _problem(error))
         return report.imported(native, source, converted, done, records=self._records)
@@ -260,8 +288,10 @@ class _Worker:
     def _write(self, session: Session) -> Plan:
         store = self._store()
         if store is None:
-            return plan(None, session)
-        return preview(store, session) if self._dry_run else merge(store, session)
+            return plan(None, session, self._to)
+        if self._dry_run:
+            return preview(store, session, self._to)
+        return merge(store, session, self._to)
 
     def _store(self) -> Store | None:
         """The store, opened when it is first needed; ``None`` when there is none to compare."""

@@ -50,6 +50,10 @@ def password() -> str:
     return f"{words}{dice.choice('!#%^_-.')}{some(BASE62, dice.randint(3, 8))}"
 
 
+def pair() -> str:
+    return base64.b64encode(f"ann:{password()}".encode()).decode()
+
+
 TOKENS: dict[str, Callable[[], str]] = {
     "openai-key": lambda: dice.choice(
         [f"sk-{some(BASE62, 48)}", f"sk-proj-{some(WORD, 120)}", f"sk-svcacct-{some(WORD, 60)}"]
@@ -175,8 +179,8 @@ def assignments() -> Iterator[tuple[str, list[tuple[str, str]]]]:
 SPELLED = (
     ("authorization: bearer {}", "authorization", lambda: some(BASE62, 40)),
     ("AUTHORIZATION: BEARER {}", "authorization", lambda: some(BASE62, 40)),
-    ('{{"authorization": "basic {}"}}', "authorization", lambda: pair()),
-    ('{{"auths": {{"r.test": {{"auth": "{}"}}}}}}', "authorization", lambda: pair()),
+    ('{{"authorization": "basic {}"}}', "authorization", pair),
+    ('{{"auths": {{"r.test": {{"auth": "{}"}}}}}}', "authorization", pair),
     ("Server=db;Uid=sa;Pwd={};", "password", password),
     ("pwd={};", "password", password),
     ('password="{}"', "password", lambda: f"p@$;w0rd,({some(BASE62, 3)})"),
@@ -188,10 +192,6 @@ SPELLED = (
     ("git push with {}", "gitlab-token", lambda: f"glpat-{some(BASE62, 27)}.01.{some(HEX, 9)}"),
 )
 """The same kinds in other spellings."""
-
-
-def pair() -> str:
-    return base64.b64encode(f"ann:{password()}".encode()).decode()
 
 
 def spelled() -> Iterator[tuple[str, list[tuple[str, str]]]]:
