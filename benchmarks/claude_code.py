@@ -2,7 +2,7 @@
 
     python benchmarks/claude_code.py [MEGABYTES]
 
-Issue 9 asks, for 50 MB: usage within 1.5 times one ``orjson.loads`` pass over the log, the
+The aim, for 50 MB: usage within 1.5 times one ``orjson.loads`` pass over the log, the
 import within five times that pass, and memory below three times the log.
 """
 

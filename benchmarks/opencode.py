@@ -2,8 +2,8 @@
 
     python benchmarks/opencode.py [SESSIONS] [PARTS_PER_SESSION]
 
-The database is made by this script, in the shape of 1.18. Issue 3 asks for 2,000 sessions
-and 400,000 parts with memory bounded by the largest session.
+The database is made by this script, in the shape of 1.18. The aim is 2,000 sessions and
+400,000 parts with memory bounded by the largest session.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import pytest
 from cli_runner import HOSTILE, Caller, run
 
 from agentsession import atif
-from agentsession.cli import exporting
+from agentsession.cli.export_progress import Steps
 from agentsession.entries import ItemEntry
 from agentsession.export import Progress
 from agentsession.header import Header
@@ -205,7 +205,7 @@ def test_targets_that_would_replace_one_another(
     placed = [name if name.startswith("--") else str(tmp_path / name) for name in options]
     ran = call("export", EXAMPLES, *placed)
     assert (ran.code, ran.out) == (2, "")
-    assert "--" in ran.err
+    assert re.search("jsonl|flat|parquet", ran.err)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -223,7 +223,7 @@ class Terminal(io.StringIO):
 
 def test_progress_goes_on_within_a_session() -> None:
     stream = Terminal()
-    with exporting._Steps(stream) as progress:
+    with Steps(stream) as progress:
         progress.at(Progress("s", 0, 1, 64))
         progress.at(Progress("s", 0, 1, 128))
         progress.at(Progress("s", 1, 1))

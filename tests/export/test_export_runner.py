@@ -253,3 +253,16 @@ def test_ids_that_could_share_a_name_are_known_beforehand() -> None:
     assert risky_ids(["a", "b", "c-d"]) == frozenset()
     assert risky_ids(["a/b", "a-b"]) == {"a-b"}
     assert risky_ids(["a", "a_b"]) == {"a_b"}
+
+
+def test_targets_that_would_replace_one_another_are_refused(store: Path, tmp_path: Path) -> None:
+    one = tmp_path / "x" / "one"
+    for found in (
+        export.Targets(jsonl=one, flat=one),
+        export.Targets(flat=one, parquet=one.parent / ".." / "x" / "one"),
+        export.Targets(directory=one, jsonl=one),
+        export.Targets(directory=one, jsonl=one / "s1.json"),
+    ):
+        with pytest.raises(export.CannotExport):
+            export.export_sessions(partial(load_from, store), IDS, export.Work(targets=found))
+    assert not one.parent.exists()

@@ -161,6 +161,27 @@ def test_a_rewritten_past_may_repeat_its_calls(tmp_path: Path, name: str) -> Non
         assert store.open("s-1").context().items[-2].text == "y"
 
 
+def test_a_merge_cut_anywhere_is_completed(store: JSONLStore) -> None:
+    merge(store, calling("a"), HASHED)
+    start = len(bytes_of(store))
+    merge(store, calling("x"), HASHED)
+    whole = bytes_of(store)
+    for end in range(start, len(whole), 7):
+        store.release("s-1")
+        store.path("s-1").write_bytes(whole[:end])
+        merge(store, calling("x"), HASHED)
+        assert bytes_of(store) == whole
+
+
+def test_a_line_cut_that_is_not_the_next_one(store: JSONLStore) -> None:
+    put(store, "a")
+    store.release("s-1")
+    path = store.path("s-1")
+    path.write_bytes(path.read_bytes() + b'{"type":"custom","id":"sha256:0')
+    assert put(store, "a", "b").action is Action.GROWN
+    assert said(reopened(store)) == ["a", "b"]
+
+
 def test_a_stored_session_stays_in_its_format(store: JSONLStore) -> None:
     merge(store, convert("a"))
     done = put(store, "a", "b")
@@ -209,7 +230,7 @@ def test_what_cannot_be_rewritten_is_told(store: JSONLStore) -> None:
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(histories=histories)
-def test_any_history_of_a_source(histories: list) -> None:
+def test_any_history_of_a_source(histories: list[tuple[str, ...]]) -> None:
     """The store only grows, and shows what the source said last."""
     with tempfile.TemporaryDirectory() as folder, JSONLStore(folder) as store:
         before = b""

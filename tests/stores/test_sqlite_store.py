@@ -558,11 +558,33 @@ def test_a_store_that_was_forgotten_lets_go(place: Path) -> None:
 
 
 def test_full_sync(place: Path) -> None:
+    def settings(store: SQLiteStore, *names: str) -> list[int]:
+        return store._sessions._write(
+            lambda connection: [
+                connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names
+            ]
+        )
+
     with SQLiteStore(place, full_sync=True) as store:
         store.create(Header(id="s")).append(InfoEntry("one"))
-        with store._sessions._writing() as connection:
-            assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
-    with SQLiteStore(place) as store, store._sessions._writing() as connection:
-        assert connection.execute("PRAGMA synchronous").fetchone() == (1,)
-        assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
-        assert connection.execute("PRAGMA busy_timeout").fetchone() == (5000,)
+        assert settings(store, "synchronous") == [2]
+    with SQLiteStore(place) as store:
+        names = ("synchronous", "foreign_keys", "busy_timeout")
+        assert settings(store, *names) == [1, 1, 5000]
+
+
+def test_a_listing_keeps_its_store(place: Path) -> None:
+    with SQLiteStore(place) as store:
+        store.create(Header(id="s"))
+    for make in (SQLiteStore, open_store):
+        found = list(make(place).list())
+        assert [item.id for item in found if isinstance(item, Summary)] == ["s"]
+        assert len(found) == 1
+        gc.collect()
+
+
+def test_no_database_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreFailed, match="MemoryStore"):
+        SQLiteStore(":memory:")
+    assert list(tmp_path.iterdir()) == []

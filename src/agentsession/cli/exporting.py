@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +23,13 @@ from agentsession.cli.commands import (
     json_option,
     source_arguments,
 )
+from agentsession.cli.export_progress import Steps
 from agentsession.cli.output import Output, complain, note, open_output, open_plain
-from agentsession.cli.progress import Progress
 from agentsession.cli.report import Report
 from agentsession.errors import NoSession
 from agentsession.export.preferences import Preference
 from agentsession.export.redact import Redactor
+from agentsession.export.sinks import clash
 from agentsession.findings import Report as Reported
 from agentsession.session import Session
 from agentsession.stores import layout
@@ -201,14 +201,16 @@ def command(
             "name a target: --out DIR, --jsonl FILE, --flat FILE or --parquet FILE",
             click.get_current_context(silent=True),
         )
-    _told_apart(targets)
+    problem = clash(targets)
+    if problem:
+        raise click.UsageError(problem, click.get_current_context(silent=True))
     load = _Load(source, salvaging=salvaging, allow_newer=allow_newer)
     try:
         work = _work(targets, embed=choices.pop("embed") or not load.is_store, **choices)
     except (export.RefusedSecret, export.BadPattern) as error:
         raise click.UsageError(str(error), click.get_current_context(silent=True)) from error
     ids = load.ids(session_id)
-    with _Steps(sys.stderr) as progress:
+    with Steps(sys.stderr) as progress:
         done = export.export_sessions(
             load,
             ids,
@@ -225,42 +227,6 @@ def command(
                 output.line(path)
         _tell(done)
     return 0 if export.is_whole(done) and not load.damaged else 1
-
-
-def _told_apart(targets: export.Targets) -> None:
-    """Refuse targets that would replace one another.
-
-    Raises:
-        click.UsageError: when two are the same, or one is where the documents go.
-    """
-    files = {"--jsonl": targets.jsonl, "--flat": targets.flat, "--parquet": targets.parquet}
-    taken: dict[Path, str] = {}
-    out = targets.directory.resolve() if targets.directory is not None else None
-    for option, target in files.items():
-        if target is None:
-            continue
-        place = target.resolve()
-        other = taken.setdefault(place, option)
-        problem = f"{other} and {option} name the same file" if other != option else ""
-        if out is not None and (place == out or place in out.parents):
-            problem = f"--out and {option} name the same place"
-        elif out is not None and place.parent == out and place.suffix.lower() == ".json":
-            problem = f"{option} names a file that a document of --out may get; use .jsonl"
-        if problem:
-            raise click.UsageError(problem, click.get_current_context(silent=True))
-
-
-class _Steps(Progress):
-    """Progress that goes on within a session: one may take longer than a hundred others."""
-
-    def at(self, place: export.Progress) -> None:
-        """Show how far an export is."""
-        if not place.steps_done:
-            self.show(place.sessions_done, place.sessions)
-        elif self._stream is not None and time.monotonic() >= self._next:
-            self._next = 0.0
-            self.show(place.sessions_done, place.sessions)
-            self._write(f", {place.steps_done} steps of the next")
 
 
 def _work(

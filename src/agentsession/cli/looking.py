@@ -1,6 +1,6 @@
 """``agentsession import`` without arguments: what there is to import, and how.
 
-Spec: issue 3 "Command".
+Spec: decision C.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _MEDIA: Final = ("image/", "audio/", "video/")
 _MARK: Final = "64,"
 _PAYLOAD: Final = re.compile(r"[A-Za-z0-9+/_=-]*(?:\\+/[A-Za-z0-9+/_=-]*)*")
 _WHOLE: Final = re.compile(r"[A-Za-z0-9+/_=\s-]*")
-_ALONE: Final = re.compile(r"^[A-Za-z0-9+/_-]{16,}={0,2}$", re.MULTILINE)
+_ALONE: Final = re.compile(r"\n([A-Za-z0-9+/_-]{16,}+={0,2})(?=\n|\Z)")
 _OTHERS: Final = re.compile(r"[^A-Za-z0-9+/]+")
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 
@@ -61,8 +61,9 @@ def files(text: str) -> Iterator[Embedded]:
 
 def bare(text: str) -> Iterator[Embedded]:
     """Yield the lines of a text that are base64 of a text and nothing else."""
-    for found in _ALONE.finditer(text):
-        file = Embedded(found.start(), found.end(), decoded(found[0]))
+    # A line begins where one ends, which is the fastest to search for; so does the first one here.
+    for found in _ALONE.finditer(f"\n{text}"):
+        file = Embedded(found.start(1) - 1, found.end(1) - 1, decoded(found[1]))
         if file.text:
             yield file
 

@@ -228,12 +228,17 @@ ANCHORS: Final[tuple[Anchor, ...]] = (
     ),
     _anchor(r"npm_", _token("npm-token", r"npm_[A-Za-z0-9]{36}"), needle="npm_"),
     _anchor(
-        r"A(?:KIA|SIA|BIA|CCA|Iza|gEI)",
+        rf"A(?:KIA|SIA|BIA|CCA|Iza|gEI|SSPHRASE{_IS})",
         _token("aws-key-id", r"A(?:KIA|SIA|BIA|CCA)[A-Z2-7]{16}"),
         _token("google-key", rf"AIza{_WORD}{{35}}"),
         _token("pypi-token", rf"pypi-AgEI{_WORD}{{40,400}}+", 5),
+        _PASSWORD,
     ),
-    _anchor(r"GOCSPX-", _token("google-secret", rf"GOCSPX-{_WORD}{{20,40}}"), needle="GOCSPX-"),
+    _anchor(
+        rf"C(?:(?<=GOC)SPX-|(?<=EC)RET{_IS})",
+        _token("google-secret", rf"GOCSPX-{_WORD}{{20,40}}", 2),
+        _SECRET,
+    ),
     _anchor(
         r"J(?<=\.eyJ)",
         Pattern("jwt", re.compile(rf"(?<![A-Za-z0-9_]){_JWT}"), start=_token_start),
@@ -263,20 +268,16 @@ ANCHORS: Final[tuple[Anchor, ...]] = (
         Pattern("slack-webhook", re.compile(_WEBHOOK)),
         needle="hooks.slack.com",
     ),
-    _anchor(
-        rf"assw(?:or)?d(?:{_IS}|{_FLAG % 'password'})", _PASSWORD, _PASSWORD_FLAG, needle="assw"
-    ),
     _anchor(rf"W(?:OR)?D{_IS}", _PASSWORD_VARIABLE, _PASSWORD, needle="W"),
     _anchor(
-        rf"w(?:(?<=[pP]w)d{_IS}|hsec_)",
+        rf"w(?:(?<=assw)(?:or)?d(?:{_IS}|{_FLAG % 'password'})|(?<=[pP]w)d{_IS}|hsec_)",
         _token("stripe-key", r"whsec_[A-Za-z0-9+/]{24,250}+={0,2}"),
         _PASSWORD,
+        _PASSWORD_FLAG,
     ),
     _anchor(rf"assphrase{_IS}", _PASSWORD, needle="assphrase"),
-    _anchor(rf"ASSPHRASE{_IS}", _PASSWORD, needle="ASSPHRASE"),
     _anchor(r"hf_", _token("huggingface-token", r"hf_[A-Za-z0-9]{34}"), needle="hf_"),
     _anchor(rf"K(?:ey|en|EY|EN){_IS}", _CREDENTIAL, needle="K"),
     _anchor(rf"ecret{_IS}", _SECRET, needle="ecret"),
-    _anchor(rf"ECRET{_IS}", _SECRET, needle="ECRET"),
 )
 """What to search for, and what may be found there."""

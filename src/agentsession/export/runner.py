@@ -19,12 +19,13 @@ from typing import Final, Literal
 from agentsession.errors import AgentSessionError
 from agentsession.export.atomic import make_directory, write_whole
 from agentsession.export.detection import Detector
+from agentsession.export.errors import CannotExport
 from agentsession.export.names import safe
 from agentsession.export.options import Options
 from agentsession.export.outline import Outline
 from agentsession.export.report import ReportBuilder, place_of
 from agentsession.export.scan import remaining
-from agentsession.export.sinks import Sinks, Targets, Tick
+from agentsession.export.sinks import Sinks, Targets, Tick, clash
 from agentsession.export.source import source_of
 from agentsession.export.tabular import write_parquet
 from agentsession.export.trajectory import Forest, Trajectory, trajectories
@@ -96,7 +97,8 @@ def export_session(
 
     Raises:
         StoreFailed: when the storage refuses a file.
-        CannotExport: when a target needs what is not installed.
+        CannotExport: when a target needs what is not installed, or two targets would replace
+            one another.
     """
     return export_sessions(
         lambda session_id: (
@@ -132,8 +134,12 @@ def export_sessions(
 
     Raises:
         StoreFailed: when the storage refuses a file.
-        CannotExport: when a target needs what is not installed.
+        CannotExport: when a target needs what is not installed, or two targets would replace
+            one another.
     """
+    problem = clash(work.targets)
+    if problem:
+        raise CannotExport(problem)
     report = ReportBuilder()
     with ExitStack() as stack:
         targets, flat = work.targets, work.targets.flat

@@ -40,6 +40,27 @@ class Targets:
     parquet: Path | None = None
 
 
+def clash(targets: Targets) -> str:
+    """Return how targets would replace one another, as a sentence; empty when they do not."""
+    files = {"jsonl": targets.jsonl, "flat": targets.flat, "parquet": targets.parquet}
+    taken: dict[Path, str] = {}
+    out = targets.directory.resolve() if targets.directory is not None else None
+    for name, target in files.items():
+        if target is None:
+            continue
+        place = target.resolve()
+        other = taken.setdefault(place, name)
+        if other != name:
+            return f"{other} and {name} name the same file, {target}"
+        if out is None:
+            continue
+        if place == out or place in out.parents:
+            return f"{name} names {target}, which is where the directory of the documents is to be"
+        if place.parent == out and place.suffix.lower() == ".json":
+            return f"a document may get the file {target}; give {name} a name that ends otherwise"
+    return ""
+
+
 class Sinks:
     """The open targets of one process."""
 

@@ -134,7 +134,7 @@ def merge(store: Store, converted: Session, to: str = FORMATS[0]) -> Plan:
             _put(store, converted)
             return done
         session = store.create(converted.header) if stored is None else stored
-        if isinstance(store, _Keeping) and _is_extended_whole(session):
+        if isinstance(store, _Keeping) and _is_put_behind(session, done.entries):
             release(store, session.id)
             for entry in done.entries:
                 session.commit(entry)
@@ -150,15 +150,17 @@ def merge(store: Store, converted: Session, to: str = FORMATS[0]) -> Plan:
         release(store, converted.id)
 
 
-def _is_extended_whole(session: Session) -> bool:
+def _is_put_behind(session: Session, entries: Sequence[Entry]) -> bool:
     """Whether what is new is put behind a stored session, and not appended.
 
     An append refuses a call id that a session has already, and a past that was rewritten
     repeats its calls.
     """
-    if not versions.has_content_ids(session.header.version):
+    if not versions.has_content_ids(session.header.version) or session.raised_header() is not None:
         return False
-    return session.truncated is None and session.raised_header() is None
+    # A cut line that begins what is new is completed.
+    cut = session.truncated
+    return cut is None or entries[0].line.startswith(cut.data)
 
 
 def _in_format(stored: Session | None, converted: Session, to: str) -> Session:

@@ -23,6 +23,7 @@ from agentsession.recovery import salvage
 from agentsession.session import Session
 from agentsession.stores.base import Keeper, Put, Summary
 from agentsession.stores.jsonl import JSONLStore
+from agentsession.stores.sqlite import SQLiteStore
 
 BLANK_LINES: Final = "blank-lines"
 CARRIAGE_RETURNS: Final = "carriage-returns"
@@ -151,11 +152,21 @@ def _read(
 ) -> tuple[Session, tuple[Finding, ...]]:
     if salvaging:
         found = salvage(source.content(session_id))
-        return found.session, tuple(damage.finding for damage in found.damages)
+        damages = tuple(damage.finding for damage in found.damages)
+        return found.session, (*_lost_rows(source, session_id), *damages)
     session = source.open(session_id)
     # One session at a time is in memory.
     source.release(session_id)
     return session, ()
+
+
+def _lost_rows(source: Keeper, session_id: str) -> tuple[Finding, ...]:
+    if not isinstance(source, SQLiteStore):
+        return ()
+    return tuple(
+        Finding(NOT_READ, sentence, session_id, count)
+        for sentence, count in source.losses(session_id)
+    )
 
 
 def copy_session(session: Session, target: Keeper) -> Copied:

@@ -182,12 +182,16 @@ class JSONLStore:
 
         Raises:
             NoSession: when it is not there.
-            SessionLocked: when another process holds it.
+            SessionLocked: when another process holds it, or took it away and it was not
+                released since.
+            ConcurrentWriter: when another writer was noticed and it was not released since.
             ReadOnly, StoreFailed: when it cannot be removed.
         """
         self._refuse_write("delete", session_id)
         with self._slot(session_id) as slot, failing("delete", session_id):
-            file, slot.refusal = slot.file, None
+            if slot.refusal is not None:
+                raise slot.refusal()
+            file = slot.file
             if file is not None and file.hold.is_ours:
                 path, hold = file.path, file.hold
                 with contextlib.suppress(OSError):

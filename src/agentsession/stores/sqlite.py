@@ -29,6 +29,7 @@ from agentsession.stores.layout import shown
 from agentsession.stores.locks import LockHolder, StaleLockReport
 from agentsession.stores.slots import Slot, Slots
 from agentsession.stores.sqlite_errors import failing
+from agentsession.stores.sqlite_scan import Rows
 from agentsession.stores.sqlite_sessions import Held, Sessions, abandon
 
 BUSY_SECONDS = 5.0
@@ -161,7 +162,11 @@ class SQLiteStore:
         Spec: stores 5.4, decision B3.
         """
         self._check_open()
-        return sqlite_listing.list_sessions(self._sessions, self.database, filter or ListFilter())
+        return self._listed(filter or ListFilter())
+
+    def _listed(self, asked: ListFilter) -> Iterator[Summary | AgentSessionError]:
+        # A generator of the store's own, which keeps the store as long as it is read.
+        yield from sqlite_listing.list_sessions(self._sessions, self.database, asked)
 
     def delete(self, session_id: str) -> None:
         """Remove a session with its entries.
@@ -170,14 +175,17 @@ class SQLiteStore:
 
         Raises:
             NoSession: when it is not there.
-            SessionLocked: when another process, or another store object, holds it.
+            SessionLocked: when another process, or another store object, holds it, or took
+                it away and it was not released since.
+            ConcurrentWriter: when another writer was noticed and it was not released since.
             ReadOnly, StoreFailed: when it cannot be removed.
         """
         self._refuse_write("delete", session_id)
         self._check_id(session_id)
         with self._slot(session_id) as slot, self._failing("delete", session_id):
+            if slot.refusal is not None:
+                raise slot.refusal()
             self._sessions.delete(session_id)
-            slot.refusal = None
             slot.let_go(_DELETED, keep_lock=True)
 
     # What copies whole sessions.
@@ -201,10 +209,24 @@ class SQLiteStore:
     def content(self, session_id: str) -> bytes:
         """Return the rows of a session as the bytes of a file, readable or not.
 
+        Of a damaged database it is what can be read; :meth:`losses` says what is not.
+
         Raises:
             NoSession: when it is not there.
             StoreFailed: when the database cannot be read.
         """
+        return self._rows(session_id).content
+
+    def losses(self, session_id: str) -> tuple[tuple[str, int], ...]:
+        """Return what :meth:`content` leaves out: sentences, each with a number of rows.
+
+        Raises:
+            NoSession: when it is not there.
+            StoreFailed: when the database cannot be read.
+        """
+        return tuple(self._rows(session_id).losses())
+
+    def _rows(self, session_id: str) -> Rows:
         self._check_open()
         self._check_id(session_id)
         with self._failing("read", session_id):
@@ -306,6 +328,7 @@ class SQLiteStore:
         return self._slots.use(session_id, self._check_open)
 
     def _opened(self, slot: Slot[Held], session_id: str) -> Held:
+        _drop_unsure(slot)
         if slot.refusal is not None:
             raise slot.refusal()
         if slot.file is None:
@@ -330,6 +353,10 @@ class SQLiteStore:
             with self._slot(session.id) as slot:
                 if slot.file is None or slot.file.session is not session:
                     raise ReadOnly(f"session {shown(session.id)} {_RELEASED}")
+                if slot.file.is_unsure:
+                    _drop_unsure(slot)
+                    # It was bound anew, to what says why it was dropped.
+                    return session.append(entry)
                 return self._append(slot, slot.file, entry)
 
         session.bind(append)
@@ -347,6 +374,7 @@ class SQLiteStore:
         """Return a session to fork from; it is read and not held."""
         self._check_id(session_id)
         with self._slot(session_id) as slot, self._failing("read", session_id):
+            _drop_unsure(slot)
             if slot.file is not None:
                 return slot.file.session
             return self._sessions.load(session_id)[0]
@@ -378,6 +406,8 @@ def _check_path(path: Path, *, read_only: bool) -> None:
     problem, number = "", None
     if "\0" in str(path):
         problem = "its path cannot hold a NUL"
+    elif str(path) == ":memory:":
+        problem = "a database in memory is not kept; use a MemoryStore"
     elif path.is_dir():
         problem, number = "it is a directory, as a file store has", errno.EISDIR
     elif not path.parent.is_dir():
@@ -388,6 +418,12 @@ def _check_path(path: Path, *, read_only: bool) -> None:
         raise StoreFailed(
             f"cannot open the store at {shown(path)}: {problem}", path=path, errno=number
         )
+
+
+def _drop_unsure(slot: Slot[Held]) -> None:
+    """Drop a session whose last append was interrupted where not even that was noted."""
+    if slot.file is not None and slot.file.is_unsure:
+        slot._drop(StoreFailed("it was interrupted", session_id=slot.file.session.id))
 
 
 def _is_id(session_id: object) -> bool:

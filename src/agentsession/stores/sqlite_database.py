@@ -97,22 +97,26 @@ class Database:
             self._start()
             self._inherited += inherited
 
-    def writing(self) -> Writing:
-        """Give the writing connection, in a transaction that is committed at the end.
+    def write(self, work: Work[T]) -> T:
+        """Return what work gives for the writing connection, in a transaction.
+
+        It is committed when work returns, and taken back whatever else ends it. The blocks
+        are those of the lock and of the connection, which no signal can come between.
 
         Raises:
             sqlite3.Error: when it cannot be begun or committed; then nothing was changed.
             StoreFailed: when the store was closed.
         """
         self._check_process()
-        return Writing(self)
-
-    def _begun(self) -> sqlite3.Connection:
-        self._check_open()
-        if self._writer is None:
-            self._writer = self._connected()
-        self._writer.execute("BEGIN IMMEDIATE")
-        return self._writer
+        with self._lock:
+            self._check_open()
+            if self._writer is None:
+                self._writer = self._connected()
+            connection = self._writer
+            _take_back(connection)
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                return work(connection)
 
     def read(self, work: Work[T]) -> T:
         """Return what work gives for a connection, whose reads are of one moment.
@@ -124,12 +128,11 @@ class Database:
         """
         connection = self._borrowed()
         try:
-            connection.execute("BEGIN")
-            try:
-                return work(connection)
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+            with connection:
+                connection.execute("BEGIN")
+                result = work(connection)
+                connection.rollback()
+                return result
         finally:
             self._give_back(connection)
 
@@ -144,6 +147,8 @@ class Database:
         return connection
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
+        # A reader in a transaction would go on reading what was there when it began.
+        _take_back(connection)
         with self._lock:
             if not self._closed and len(self._idle) < _READERS:
                 self._idle.append(connection)
@@ -179,34 +184,10 @@ class Database:
                 writer.close()
 
 
-class Writing:
-    """A transaction of the writing connection, for one thread at a time."""
-
-    # A class, because a generator would take longer than the rest of an append.
-    __slots__ = ("_connection", "_database")
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def __enter__(self) -> sqlite3.Connection:
-        lock = self._database._lock
-        lock.acquire()
-        try:
-            self._connection = self._database._begun()
-        except BaseException:
-            lock.release()
-            raise
-        return self._connection
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        try:
-            if error is None:
-                self._connection.execute("COMMIT")
-        finally:
-            if self._connection.in_transaction:
-                with contextlib.suppress(sqlite3.Error):
-                    self._connection.execute("ROLLBACK")
-            self._database._lock.release()
+def _take_back(connection: sqlite3.Connection) -> None:
+    """End the transaction that an interrupt left open, if there is one."""
+    if connection.in_transaction:
+        connection.rollback()
 
 
 def refuse_foreign(path: Path, *, busy_seconds: float) -> None:

@@ -13,15 +13,18 @@ from typing import Final, Protocol, TypeVar
 
 from agentsession.codec import Undecodable, decode_header
 from agentsession.errors import AgentSessionError, DamagedFile, UnsupportedFormat
+from agentsession.stores import sqlite_scan
 from agentsession.stores.base import ListFilter, Summary
 from agentsession.stores.layout import shown
 from agentsession.stores.sqlite_errors import failing
+from agentsession.stores.sqlite_scan import is_damage
 from agentsession.stores.sqlite_schema import Tables, names_in_entries
 from agentsession.timestamp import Timestamp
 
 T = TypeVar("T")
 
 _PAGE: Final = 500
+_NAMED: Final = 20
 # octet_length reads no text to count it; older releases of SQLite have no such function.
 _OCTETS: Final = (
     "octet_length({})" if sqlite3.sqlite_version_info >= (3, 43) else "length(CAST({} AS BLOB))"
@@ -67,15 +70,21 @@ def list_sessions(
     errors: list[AgentSessionError] = []
     yielded = 0
     after: _Row | None = None
+    seen: set[str] = set()
     while True:
         wanted = min(asked.limit - yielded, _PAGE) if asked.limit else _PAGE
         try:
             with failing("list", path=path):
                 rows = database.read(_page(asked, after, wanted))
         except AgentSessionError as error:
-            errors.append(error)
-            break
+            rows, further = _scanned(database, path, error)
+            errors.append(further)
+            # All of them in one page: nothing comes behind.
+            wanted = len(rows) + 1
         for row in rows:
+            if row.session_id in seen:
+                continue
+            seen.add(row.session_id)
             after = row
             try:
                 summary = _summary(row, path)
@@ -85,9 +94,37 @@ def list_sessions(
             if asked.keep(summary):
                 yielded += 1
                 yield summary
+                if asked.limit and yielded >= asked.limit:
+                    break
         if len(rows) < wanted or (asked.limit and yielded >= asked.limit):
             break
     yield from errors
+
+
+def _scanned(
+    database: Reads, path: Path, error: AgentSessionError
+) -> tuple[list[_Row], AgentSessionError]:
+    """The rows of a damaged database that can be read, newest first, and what to say of it."""
+    if not is_damage(error.__cause__):
+        return [], error
+    try:
+        with failing("list", path=path):
+            rows, ids = database.read(_scan)
+    except AgentSessionError:
+        return [], error
+    lost = sorted(set(ids) - {row.session_id for row in rows})
+    named = ", ".join(shown(session_id) for session_id in lost[:_NAMED])
+    more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+    what = f"; sessions that cannot be read: {named}{more}" if lost else ""
+    sentence = f"is a SQLite database with damaged pages ({error.__cause__}){what}"
+    return rows, DamagedFile(sentence, path=path)
+
+
+def _scan(connection: sqlite3.Connection) -> tuple[list[_Row], list[str]]:
+    columns = ", ".join(_columns(ListFilter(), Tables.of(connection)))
+    found = [_Row(*row) for row in sqlite_scan.rows(connection, columns, "sessions")]
+    found.sort(key=lambda row: (row.created_at, row.session_id), reverse=True)
+    return found, sqlite_scan.known(connection, "SELECT id FROM sessions")
 
 
 def _page(
@@ -107,7 +144,6 @@ def _page(
 def _query(
     asked: ListFilter, after: _Row | None, count: int, tables: Tables
 ) -> tuple[str, list[object]]:
-    missing = tables.missing
     conditions: list[tuple[str, tuple[object, ...]]] = []
     if asked.cwd:
         conditions.append(("cwd = ?", (asked.cwd,)))
@@ -117,11 +153,21 @@ def _query(
         conditions.append(("created_at > ?", (asked.after.sql(),)))
     if isinstance(asked.before, Timestamp):
         conditions.append(("created_at < ?", (asked.before.sql(),)))
-    if asked.current and "superseded_by" not in missing:
+    if asked.current and "superseded_by" not in tables.missing:
         conditions.append(("superseded_by = ''", ()))
     if after is not None:
         conditions.append(("(created_at, id) < (?, ?)", (after.created_at, after.session_id)))
-    columns = (
+    where = f" WHERE {' AND '.join(text for text, _ in conditions)}" if conditions else ""
+    statement = (
+        f"SELECT {', '.join(_columns(asked, tables))} FROM sessions{where} "  # noqa: S608 - no values in it
+        "ORDER BY created_at DESC, id DESC LIMIT ?"
+    )
+    return statement, [*(value for _, values in conditions for value in values), count]
+
+
+def _columns(asked: ListFilter, tables: Tables) -> tuple[str, ...]:
+    missing = tables.missing
+    return (
         "id",
         "created_at",
         "CAST(header AS BLOB)",
@@ -129,12 +175,6 @@ def _query(
         *("NULL" if name in missing else name for name in ("name", "superseded_by")),
         _SIZE if asked.with_sizes and "entries" in tables.columns else "NULL",
     )
-    where = f" WHERE {' AND '.join(text for text, _ in conditions)}" if conditions else ""
-    statement = (
-        f"SELECT {', '.join(columns)} FROM sessions{where} "  # noqa: S608 - no values in it
-        "ORDER BY created_at DESC, id DESC LIMIT ?"
-    )
-    return statement, [*(value for _, values in conditions for value in values), count]
 
 
 def _completed(connection: sqlite3.Connection, row: _Row) -> _Row:

@@ -20,6 +20,7 @@ from agentsession.errors import ConcurrentWriter, DamagedFile, SessionExists
 from agentsession.header import Header
 from agentsession.record_entries import InfoEntry, LinkEntry
 from agentsession.session import Session
+from agentsession.stores import sqlite_scan
 from agentsession.stores.layout import shown
 from agentsession.timestamp import Timestamp
 
@@ -153,15 +154,21 @@ def _write(text: BytesIO, line: object, place: str, seq: int) -> None:
 # Whole sessions.
 
 
-def content(connection: sqlite3.Connection, session_id: str) -> bytes | None:
-    """Return the lines of a session, whatever is in the rows; ``None`` without a session."""
-    row = connection.execute(_HEADER, (session_id,)).fetchone()
-    if row is None:
-        return None
-    lines = (line for _, line in connection.execute(_LINES, (session_id,)))
-    text = BytesIO()
-    text.writelines(bytes(line or b"") + b"\n" for line in (row[0], *lines))
-    return text.getvalue()
+def content(connection: sqlite3.Connection, session_id: str) -> sqlite_scan.Rows | None:
+    """Return the lines of a session, whatever is in the rows; ``None`` without a session.
+
+    In a damaged database it is what a scan finds.
+    """
+    try:
+        row = connection.execute(_HEADER, (session_id,)).fetchone()
+        if row is None:
+            return None
+        lines = [bytes(line or b"") for _, line in connection.execute(_LINES, (session_id,))]
+    except sqlite3.Error as error:
+        if not sqlite_scan.is_damage(error):
+            raise
+        return sqlite_scan.session(connection, session_id)
+    return sqlite_scan.Rows(bytes(row[0] or b""), lines, ())
 
 
 def shared(connection: sqlite3.Connection, session: Session) -> int:

@@ -18,9 +18,10 @@ from agentsession.stores import sqlite_rows
 from agentsession.stores.base import Put
 from agentsession.stores.layout import shown
 from agentsession.stores.locks import LockHolder, StaleLockReport
-from agentsession.stores.sqlite_database import Database, Writing, refuse_foreign
+from agentsession.stores.sqlite_database import Database, refuse_foreign
 from agentsession.stores.sqlite_holders import Holders, break_hold, has_session, holder_of
 from agentsession.stores.sqlite_reading import ReadOnlyDatabase
+from agentsession.stores.sqlite_scan import Rows
 from agentsession.stores.sqlite_schema import Tables
 from agentsession.timestamp import Timestamp
 
@@ -35,13 +36,16 @@ class Held:
     Attributes:
         session: the session in memory.
         last: the ``seq`` of its last entry.
+        is_unsure: whether an append was begun and did not come to its end, so that the
+            database may have more than the session.
     """
 
-    __slots__ = ("_sessions", "last", "session")
+    __slots__ = ("_sessions", "is_unsure", "last", "session")
 
     def __init__(self, session: Session, last: int, sessions: Sessions) -> None:
         self.session = session
         self.last = last
+        self.is_unsure = False
         self._sessions = sessions
 
     def close(self, *, keep_lock: bool = False) -> None:
@@ -90,10 +94,10 @@ class Sessions:
             )
         self._holders = Holders()
 
-    def _writing(self) -> Writing:
+    def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         if self._writer is None:
             raise ReadOnly(f"the store at {self._path} was opened read-only")
-        return self._writer.writing()
+        return self._writer.write(work)
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Return what work gives for a connection that reads."""
@@ -111,12 +115,15 @@ class Sessions:
         Raises:
             SessionExists: when its id is taken.
         """
-        with self._writing() as connection:
+
+        def work(connection: sqlite3.Connection) -> None:
             sqlite_rows.insert_session(connection, session)
             if len(session):
                 # A fork starts with the path to its base.
                 sqlite_rows.insert_rest(connection, session, 0)
             self._holders.claim(connection, session.id)
+
+        self._write(work)
         return Held(session, len(session), self)
 
     def open(self, session_id: str) -> Held:
@@ -126,8 +133,7 @@ class Sessions:
             NoSession: when it is not there. SessionLocked: when another holds it.
             AgentSessionError: when it cannot be read.
         """
-        with self._writing() as connection:
-            stale = self._claim(connection, session_id)
+        stale = self._write(lambda connection: self._claim(connection, session_id))
         try:
             self._tell(stale)
             session, last = self.load(session_id)
@@ -167,14 +173,19 @@ class Sessions:
             SessionLocked: when the hold was lost. ConcurrentWriter: when another appended.
         """
         session_id, now = held.session.id, Timestamp.now().sql()
-        with self._writing() as connection:
+
+        def work(connection: sqlite3.Connection) -> None:
             self._holders.beat(connection, session_id, now)
             raised = held.session.raised_header()
             if raised is not None:
                 sqlite_rows.replace_header(connection, raised)
             sqlite_rows.insert_entry(connection, session_id, held.last + 1, sealed, now)
+
+        held.is_unsure = True
+        self._write(work)
         held.session.commit(sealed)
         held.last += 1
+        held.is_unsure = False
 
     def delete(self, session_id: str) -> None:
         """Remove a session with its entries and its hold.
@@ -182,14 +193,17 @@ class Sessions:
         Raises:
             NoSession: when it is not there. SessionLocked: when another holds it.
         """
-        with self._writing() as connection:
+
+        def work(connection: sqlite3.Connection) -> LockHolder | None:
             stale = self._claim(connection, session_id)
             for table, column in (*_ROWS_OF_A_SESSION, ("sessions", "id")):
                 connection.execute(
                     f"DELETE FROM {table} WHERE {column} = ?",  # noqa: S608 - fixed names
                     (session_id,),
                 )
-        self._tell(stale)
+            return stale
+
+        self._tell(self._write(work))
 
     def put(self, session: Session) -> Put:
         """Insert what is missing of a session, which is not held afterwards.
@@ -198,7 +212,8 @@ class Sessions:
             SessionExists: when what is there is not its beginning.
             SessionLocked: when another holds it.
         """
-        with self._writing() as connection:
+
+        def work(connection: sqlite3.Connection) -> tuple[Put, LockHolder | None]:
             there = sqlite_rows.shared(connection, session)
             if there == sqlite_rows.OTHER:
                 raise SessionExists(
@@ -207,17 +222,20 @@ class Sessions:
                     session_id=session.id,
                 )
             if there == len(session):
-                return Put.PRESENT
+                return Put.PRESENT, None
             if there == sqlite_rows.ABSENT:
                 sqlite_rows.insert_session(connection, session)
             stale = self._holders.claim(connection, session.id)
             sqlite_rows.insert_rest(connection, session, max(there, 0))
             self._holders.release(connection, session.id)
-        self._tell(stale)
-        return Put.CREATED if there == sqlite_rows.ABSENT else Put.EXTENDED
+            return Put.CREATED if there == sqlite_rows.ABSENT else Put.EXTENDED, stale
 
-    def content(self, session_id: str) -> bytes:
-        """Return the lines of a session, whatever they are.
+        done, stale = self._write(work)
+        self._tell(stale)
+        return done
+
+    def content(self, session_id: str) -> Rows:
+        """Return the lines of a session, whatever they are, and which are lost.
 
         Raises:
             NoSession: when it is not there.
@@ -236,8 +254,7 @@ class Sessions:
         """Let others have a session, if it is held here."""
         # A forked child must not end what its parent holds.
         if self._writer is not None and not self._writer.is_inherited:
-            with self._writing() as connection:
-                self._holders.release(connection, session_id)
+            self._write(lambda connection: self._holders.release(connection, session_id))
 
     def holder(self, session_id: str) -> LockHolder | None:
         """Return who holds a session."""
@@ -245,8 +262,7 @@ class Sessions:
 
     def break_lock(self, session_id: str) -> None:
         """Remove the hold on a session, whoever has it."""
-        with self._writing() as connection:
-            break_hold(connection, session_id)
+        self._write(lambda connection: break_hold(connection, session_id))
 
     def close(self) -> None:
         """Release what is held, and close all connections.
@@ -256,8 +272,7 @@ class Sessions:
         """
         try:
             if self._writer is not None and not self._writer.is_inherited:
-                with self._writing() as connection:
-                    self._holders.release_all(connection)
+                self._write(self._holders.release_all)
         finally:
             self._holders.end()
             self._reader.close()

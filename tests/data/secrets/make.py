@@ -176,7 +176,7 @@ def assignments() -> Iterator[tuple[str, list[tuple[str, str]]]]:
             yield f"# settings\n{frame.format(value)}\nx = 1\n", [(kind, full)]
 
 
-SPELLED = (
+SPELLED: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("authorization: bearer {}", "authorization", lambda: some(BASE62, 40)),
     ("AUTHORIZATION: BEARER {}", "authorization", lambda: some(BASE62, 40)),
     ('{{"authorization": "basic {}"}}', "authorization", pair),
