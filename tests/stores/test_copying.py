@@ -290,3 +290,80 @@ def test_codes_are_documented() -> None:
     text = DOCS.read_text("utf-8")
     for code in copying.CODES:
         assert f"| `{code}` |" in text
+
+
+def damaged(place: Path, table: str) -> None:
+    """Make a database of 60 sessions of 6 entries, and overwrite a middle page of a table."""
+    with SQLiteStore(place) as store:
+        for n in range(60):
+            session = store.create(
+                Header(id=f"s{n:02}", created_at=f"2026-03-01T00:{n:02}:00Z", cwd="/w" * 40)
+            )
+            for k in range(6):
+                session.append(InfoEntry(f"{n} {k} " + "x" * 150))
+    with closing(sqlite3.connect(place)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)
+        ).fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    data = bytearray(place.read_bytes())
+    page = root - 1
+    start = page * size
+    if data[start] in (2, 5):
+        # An inner page: take the child in its middle.
+        cells = int.from_bytes(data[start + 3 : start + 5], "big") // 2
+        pointer = start + 12 + 2 * cells
+        cell = start + int.from_bytes(data[pointer : pointer + 2], "big")
+        page = int.from_bytes(data[cell : cell + 4], "big") - 1
+    data[page * size : (page + 1) * size] = b"\xff" * size
+    place.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    "index", ["sessions_created_at", "sqlite_autoindex_entries_1", "sqlite_autoindex_sessions_1"]
+)
+def test_a_damaged_index(index: str, tmp_path: Path) -> None:
+    place, target = tmp_path / "rows.db", tmp_path / "target"
+    damaged(place, index)
+    done = [found for found in copied(place, target, salvaging=True) if found.session_id]
+    assert [found.entries for found in done] == [6] * 60
+    assert all(found.ok for found in done)
+    with SQLiteStore(place, read_only=True) as store:
+        found = list(store.list())
+        ids = [item.id for item in found if isinstance(item, Summary)]
+        assert ids == [f"s{n:02}" for n in reversed(range(60))]
+        some = list(store.list(ListFilter(limit=3)))
+        assert [item.id for item in some if isinstance(item, Summary)] == ids[:3]
+
+
+def test_a_damaged_page_of_sessions(tmp_path: Path) -> None:
+    place, target = tmp_path / "rows.db", tmp_path / "target"
+    damaged(place, "sessions")
+    with SQLiteStore(place, read_only=True) as store:
+        found = list(store.list())
+    ids = {item.id for item in found if isinstance(item, Summary)}
+    lost = {f"s{n:02}" for n in range(60)} - ids
+    assert 0 < len(lost) < 20
+    assert "cannot be read in full" in str(found[-1])
+    assert all(session_id in str(found[-1]) for session_id in lost)
+    done = copied(place, target, salvaging=True)
+    assert {item.session_id for item in done if item.ok} == ids
+    assert done[-1].findings[0].code == copying.NOT_LISTED
+
+
+def test_a_damaged_page_of_entries(tmp_path: Path) -> None:
+    place, target = tmp_path / "rows.db", tmp_path / "target.db"
+    damaged(place, "entries")
+    done = copied(place, target, salvaging=True)
+    assert [item.outcome for item in done] == [Outcome.COPIED] * 60
+    short = [item for item in done if item.entries < 6]
+    assert short
+    assert all(item.ok for item in done if item.entries == 6)
+    for item in short:
+        finding = item.findings[0]
+        assert finding.code == copying.NOT_READ
+        assert "cannot be read and are left out" in finding.sentence
+    # Without salvaging they are not copied, and the others are.
+    again = copied(place, tmp_path / "other")
+    assert [item.session_id for item in again if not item.ok] == [i.session_id for i in short]

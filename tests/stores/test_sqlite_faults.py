@@ -94,6 +94,91 @@ def test_an_interrupt_between_disk_and_memory(place: Path, monkeypatch: pytest.M
         assert names(store) == ["one", "two"]
 
 
+def test_interrupts_at_any_moment(place: Path) -> None:
+    """Signals that raise, wherever they come: nothing acknowledged is lost, nothing hangs."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(place)], capture_output=True, check=True, text=True
+    )
+    told = done.stdout.split()
+    with closing(sqlite3.connect(place)) as connection:
+        there = {row[0] for row in connection.execute("SELECT id FROM entries")}
+    assert len(told) > 100
+    assert set(told) <= there
+
+
+INTERRUPTED = """
+import random, signal, sys, threading
+from agentsession.header import Header
+from agentsession.record_entries import InfoEntry
+from agentsession.stores import ListFilter, SQLiteStore
+place = sys.argv[1]
+store = SQLiteStore(place)
+other = SQLiteStore(place, busy_seconds=0.5)
+store.create(Header(id="s"))
+told = []
+armed = False
+def interrupt(*_):
+    if armed:
+        raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, interrupt)
+chance = random.Random(7)
+for turn in range(150):
+    try:
+        armed = True
+        signal.setitimer(signal.ITIMER_REAL, 0.0002 + chance.random() * 0.002)
+        while True:
+            told.append(store.append("s", InfoEntry("one")))
+            list(store.list(ListFilter(limit=1)))
+            if turn % 3 == 0:
+                store.release("s")
+    except KeyboardInterrupt:
+        armed = False
+    told.append(store.append("s", InfoEntry("two")))
+    other.create()
+    assert sum(1 for _ in store.list()) == turn + 2
+# Another thread finds no lock that nobody will release.
+thread = threading.Thread(target=store.create, daemon=True)
+thread.start()
+thread.join(10)
+assert not thread.is_alive()
+store.close()
+other.close()
+print(*told)
+"""
+
+
+def test_an_interrupt_that_is_not_noted(place: Path) -> None:
+    """As when it comes before the block that drops the session is left."""
+    with SQLiteStore(place) as store:
+        session = store.create(Header(id="s"))
+        session.append(InfoEntry("one"))
+        held = store._slots._slots["s"].file
+        assert held is not None
+        # Committed, and not taken into the session.
+        store._sessions.append(held, session.prepare(InfoEntry("two")))
+        held.is_unsure = True
+        with pytest.raises(StoreFailed, match="interrupted"):
+            session.append(InfoEntry("x"))
+        store.append("s", InfoEntry("three"))
+        assert names(store) == ["one", "two", "three"]
+
+
+def test_a_transaction_left_open(place: Path) -> None:
+    with SQLiteStore(place) as store, SQLiteStore(place, busy_seconds=0.1) as other:
+        store.create(Header(id="s"))
+        database = store._sessions._writer
+        assert database is not None
+        assert database._writer is not None
+        database._writer.execute("BEGIN IMMEDIATE")
+        store.append("s", InfoEntry("one"))
+        reader = database._borrowed()
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM sessions").fetchone() == (1,)
+        database._give_back(reader)
+        other.create(Header(id="t"))
+        assert len(list(store.list())) == 2
+
+
 FULL = """
 import resource, sys
 from agentsession.errors import StoreFailed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sqlite3
 import stat
@@ -27,7 +28,15 @@ from agentsession.header import Header
 from agentsession.parts import Harness
 from agentsession.record_entries import InfoEntry, LinkEntry, UnknownEntry
 from agentsession.session import Session
-from agentsession.stores import JSONLStore, ListFilter, LockHolder, Put, SQLiteStore, Summary
+from agentsession.stores import (
+    JSONLStore,
+    ListFilter,
+    LockHolder,
+    Put,
+    SQLiteStore,
+    Summary,
+    open_store,
+)
 
 CREATED = "2026-03-01T08:15:30.25Z"
 MESSAGE = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hé"}]}

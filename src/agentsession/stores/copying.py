@@ -163,10 +163,7 @@ def _read(
 def _lost_rows(source: Keeper, session_id: str) -> tuple[Finding, ...]:
     if not isinstance(source, SQLiteStore):
         return ()
-    return tuple(
-        Finding(NOT_READ, sentence, session_id, count)
-        for sentence, count in source.losses(session_id)
-    )
+    return tuple(Finding(NOT_READ, sentence, session_id) for sentence in source.losses(session_id))
 
 
 def copy_session(session: Session, target: Keeper) -> Copied:

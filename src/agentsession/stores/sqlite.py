@@ -217,8 +217,8 @@ class SQLiteStore:
         """
         return self._rows(session_id).content
 
-    def losses(self, session_id: str) -> tuple[tuple[str, int], ...]:
-        """Return what :meth:`content` leaves out: sentences, each with a number of rows.
+    def losses(self, session_id: str) -> tuple[str, ...]:
+        """Return sentences on what :meth:`content` leaves out of a damaged database.
 
         Raises:
             NoSession: when it is not there.

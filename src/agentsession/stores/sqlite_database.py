@@ -165,11 +165,7 @@ class Database:
         return os.getpid() != self._pid
 
     def close(self) -> None:
-        """Close all connections. The last one to close puts the log into the database.
-
-        Raises:
-            sqlite3.Error: when statistics cannot be written; it is closed all the same.
-        """
+        """Close all connections. The last one to close puts the log into the database."""
         self._check_process()
         with self._lock:
             self._closed = True
@@ -179,7 +175,9 @@ class Database:
             reader.close()
         if writer is not None:
             try:
-                writer.execute("PRAGMA optimize")
+                # Statistics for the planner: worth having, and never worth failing for.
+                with contextlib.suppress(sqlite3.OperationalError):
+                    writer.execute("PRAGMA optimize")
             finally:
                 writer.close()
 

@@ -115,8 +115,8 @@ def _scanned(
     lost = sorted(set(ids) - {row.session_id for row in rows})
     named = ", ".join(shown(session_id) for session_id in lost[:_NAMED])
     more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
-    what = f"; sessions that cannot be read: {named}{more}" if lost else ""
-    sentence = f"is a SQLite database with damaged pages ({error.__cause__}){what}"
+    what = f"; the rows of these sessions are lost: {named}{more}" if lost else ""
+    sentence = f"is a SQLite database that cannot be read in full: {error.__cause__}{what}"
     return rows, DamagedFile(sentence, path=path)
 
 

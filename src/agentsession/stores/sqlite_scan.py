@@ -17,6 +17,8 @@ from agentsession.stores.sqlite_errors import code_of
 
 _FURTHEST: Final = 1_000_000
 """How many row numbers behind the last readable row are tried one by one."""
+_BLIND: Final = 10_000
+"""The same where nothing says how many rows there are."""
 _NAMED: Final = 20
 
 
@@ -78,9 +80,12 @@ def _tolerant(
 
 def _last(connection: sqlite3.Connection, table: str, at: int) -> int:
     """The number of the last row, or one that is high enough when that cannot be read."""
-    statement = f"SELECT max(rowid) FROM {table} NOT INDEXED"  # noqa: S608 - fixed names
-    (highest,) = known(connection, statement) or (None,)
-    return highest if isinstance(highest, int) else at + _FURTHEST
+    # The second query is answered by an index, where that is whole.
+    for statement in (f"SELECT max(rowid) FROM {table} NOT INDEXED", f"SELECT rowid FROM {table}"):  # noqa: S608
+        numbers = [found for found in known(connection, statement) if isinstance(found, int)]
+        if numbers:
+            return max(numbers)
+    return at + _BLIND
 
 
 class Rows(NamedTuple):
@@ -102,12 +107,12 @@ class Rows(NamedTuple):
         header = () if self.header is None else (self.header,)
         return b"".join(line + b"\n" for line in (*header, *self.lines))
 
-    def losses(self) -> Iterator[tuple[str, int]]:
-        """Yield a sentence on what is lost, and how many rows it is."""
+    def losses(self) -> Iterator[str]:
+        """Yield sentences on what is lost."""
         if self.header is None:
-            yield "the row of the session cannot be read: its header is left out", 1
+            yield "the row of the session cannot be read: its header is left out"
         if self.lost:
-            yield f"entries {spans(self.lost)} cannot be read and are left out", len(self.lost)
+            yield f"entries {spans(self.lost)} cannot be read and are left out"
 
 
 def session(connection: sqlite3.Connection, session_id: str) -> Rows | None:

@@ -1,0 +1,63 @@
+"""Sessions that a store refused are not deleted before they are released. Spec: stores 1."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from agentsession.errors import ConcurrentWriter, SessionLocked
+from agentsession.header import Header
+from agentsession.record_entries import InfoEntry
+from agentsession.stores import JSONLStore, SQLiteStore
+
+
+def test_another_writer_of_rows(tmp_path: Path) -> None:
+    place = tmp_path / "sessions.db"
+    with SQLiteStore(place) as store:
+        session = store.create(Header(id="s"))
+        session.append(InfoEntry("one"))
+        with closing(sqlite3.connect(place, isolation_level=None)) as other:
+            other.execute(
+                "INSERT INTO entries (session_id, seq, id, type, line) "
+                "VALUES ('s', 2, 'x', 'info', '{}')"
+            )
+        with pytest.raises(ConcurrentWriter):
+            session.append(InfoEntry("two"))
+        with pytest.raises(ConcurrentWriter):
+            store.delete("s")
+        store.release("s")
+        store.delete("s")
+
+
+def test_a_hold_that_was_taken(tmp_path: Path) -> None:
+    place = tmp_path / "sessions.db"
+    with SQLiteStore(place) as store, SQLiteStore(place) as other:
+        session = store.create(Header(id="s"))
+        other.break_lock("s")
+        other.append("s", InfoEntry("one"))
+        other.release("s")
+        with pytest.raises(SessionLocked):
+            session.append(InfoEntry("two"))
+        with pytest.raises(SessionLocked):
+            store.delete("s")
+        store.release("s")
+        store.delete("s")
+
+
+def test_another_writer_of_a_file(tmp_path: Path) -> None:
+    with JSONLStore(tmp_path) as store:
+        session = store.create(Header(id="s"))
+        session.append(InfoEntry("one"))
+        (path,) = tmp_path.rglob("*.jsonl")
+        with path.open("ab") as file:
+            file.write(b'{"type":"info","id":"x","parent":null}\n')
+        with pytest.raises(ConcurrentWriter):
+            session.append(InfoEntry("two"))
+        with pytest.raises(ConcurrentWriter):
+            store.delete("s")
+        store.release("s")
+        store.delete("s")
+        assert not path.exists()
