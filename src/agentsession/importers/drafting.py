@@ -10,6 +10,7 @@ Entry ids follow from what entries say and where they stand. Spec: decisions D3 
 from __future__ import annotations
 
 import hashlib
+import io
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,16 +19,18 @@ from typing import Any, Final
 import msgspec
 
 from agentsession import text
+from agentsession.codec import ENTRY_TYPES
 from agentsession.entries import CompactionEntry, ConfigEntry, Entry, ItemEntry
 from agentsession.header import Header
 from agentsession.importers.fold import fold
 from agentsession.importers.identity import entry_id
-from agentsession.reading import load
 from agentsession.record_entries import CustomEntry
+from agentsession.rows import Rows
 from agentsession.session import Session
 from agentsession.settings import Settings
 
 _DIGITS: Final = 16
+_BLOCK: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,6 @@ class Unit:
     record: int = -1
 
 
-@dataclass(eq=False, slots=True)
 class Node:
     """An entry of the draft, and the context at it.
 
@@ -76,20 +78,40 @@ class Node:
         state: what the importer wants to remember here.
     """
 
-    entry_id: str
-    parent: Node | None
-    depth: int
-    settings: Settings
-    key: Hashable = None
-    folded: tuple[Hashable, ...] | None = None
-    homes: tuple[str, ...] = ()
-    context: Node = field(init=False)
-    last: Node = field(init=False)
-    state: Any = None
+    __slots__ = (
+        "context",
+        "depth",
+        "entry_id",
+        "folded",
+        "homes",
+        "key",
+        "last",
+        "parent",
+        "settings",
+        "state",
+    )
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        entry_id: str,
+        parent: Node | None,
+        depth: int,
+        settings: Settings,
+        *,
+        key: Hashable = None,
+        folded: tuple[Hashable, ...] | None = None,
+        homes: tuple[str, ...] = (),
+    ) -> None:
+        self.entry_id = entry_id
+        self.parent = parent
+        self.depth = depth
+        self.settings = settings
+        self.key = key
+        self.folded = folded
+        self.homes = homes
         self.context = self
         self.last = self
+        self.state: Any = None
 
 
 class TreeDraft:
@@ -102,10 +124,15 @@ class TreeDraft:
 
     def __init__(self, header: Header, namespace: str) -> None:
         self._session = Session(header)
-        self._ids: set[str] = set()
-        self._fresh: list[tuple[type[Entry], int, int, str, str | None, str]] = []
-        self._text = bytearray()
-        self._types: Counter[str] = Counter()
+        self.header = self._session.header
+        # The file as it is going to be: nothing of it is copied when it is finished.
+        self._text = io.BytesIO()
+        self._text.write(self.header.line + b"\n")
+        self._ids: list[str] = []
+        self._parents: list[str | None] = []
+        self._types: list[str] = []
+        self._ends: list[int] = [self._text.tell()]
+        self._taken: set[str] = set()
         self._mark = b',"%b":' % namespace.encode()
         self.namespace = namespace
         self.root = Node("", None, 0, Settings(), folded=())
@@ -149,21 +176,63 @@ class TreeDraft:
         if entry is not None:
             added = self._append(node, entry, unit.native_id, unit.role, unit.ts)
             return self._placed(node, unit, added)
-        said = b'{"item":%b' % spelled(unit.item)
-        if unit.response:
-            said += b',"response":' + spelled(unit.response)
-        if unit.hidden:
-            said += b',"visible":false'
-        body = said[1:]
-        # The members an import adds beside the item do not decide what the entry says.
-        if unit.native:
-            body += self._mark + text.compact(unit.native)
-        if unit.origin:
-            body += b',"origin":' + spelled(unit.origin)
-        added = self.write(
-            node, ItemEntry, body, unit.native_id, role=unit.role, ts=unit.ts, content=said
+        return self.put_text(
+            node,
+            unit.key,
+            spelled(unit.item),
+            unit.native_id,
+            role=unit.role,
+            ts=unit.ts,
+            response=unit.response,
+            origin=spelled(unit.origin) if unit.origin else b"",
+            native=unit.native,
+            hidden=unit.hidden,
         )
-        return self._placed(node, unit, added)
+
+    def put_text(
+        self,
+        node: Node,
+        key: Hashable,
+        item: bytes,
+        native_id: str,
+        *,
+        role: str,
+        ts: str,
+        response: str = "",
+        origin: bytes = b"",
+        native: bytes = b"",
+        hidden: bool = False,
+    ) -> Node:
+        """Append an item below a node, given as JSON text; return the new node.
+
+        Args:
+            node: where.
+            key: tells the items of a context apart.
+            item: the item, in the format's spelling.
+            native_id: the agent's id of the record it comes from.
+            role: tells several items of one record apart.
+            ts: when.
+            response: the model call that produced it.
+            origin: where it comes from, in the format's spelling; empty for nothing.
+            native: what the agent recorded beside it.
+            hidden: it was sent, but nobody said it.
+        """
+        said = b'"item":' + item
+        if response:
+            said += b',"response":' + spelled(response)
+        if hidden:
+            said += b',"visible":false'
+        # The members an import adds beside the item do not decide what the entry says.
+        more = b""
+        if native:
+            more = self._mark + text.compact(native)
+        if origin:
+            more += b',"origin":' + origin
+        added = self._write(node, ItemEntry, (said, more), native_id, role=role, ts=ts, before=b"{")
+        new = Node(added, node, node.depth + 1, node.settings, key=key)
+        new.state = node.state
+        self._next.setdefault((id(node.context), key), new)
+        return new
 
     def _placed(self, node: Node, unit: Unit, added: str) -> Node:
         new = Node(added, node, node.depth + 1, node.settings, key=unit.key)
@@ -193,13 +262,18 @@ class TreeDraft:
         role: str,
         ts: str,
     ) -> Node:
-        """Append an entry that adds no item, given as JSON text; see :meth:`write`."""
-        new = Node(
-            self.write(node, entry_type, body, native_id, role=role, ts=ts),
-            node,
-            node.depth,
-            node.settings,
-        )
+        """Append an entry that adds no item, given as JSON text.
+
+        Args:
+            node: where.
+            entry_type: its type.
+            body: its members beside the envelope, in their order, without braces.
+            native_id: what it comes from.
+            role: tells several entries of one record apart.
+            ts: when.
+        """
+        added = self._write(node, entry_type, (body,), native_id, role=role, ts=ts)
+        new = Node(added, node, node.depth, node.settings)
         new.context = node.context
         new.state = node.state
         if node.context.last is node:
@@ -285,94 +359,94 @@ class TreeDraft:
     def _append(self, node: Node, entry: Entry, native_id: str, role: str, ts: str) -> str:
         parent = node.entry_id or None
         new = entry_id(parent, native_id, role, entry)
-        while new in self._ids:
+        while new in self._taken:
             role += "+"
             new = entry_id(parent, native_id, role, entry)
-        self._take(entry.sealed(new, parent, ts))
+        self._text.write(entry.sealed(new, parent, ts).line)
+        self._keep(entry.type, new, parent)
         return new
 
-    def write(
+    def _write(
         self,
         node: Node,
         entry_type: type[Entry],
-        body: bytes,
+        body: Sequence[bytes],
         native_id: str,
         *,
         role: str,
         ts: str,
-        content: bytes | None = None,
+        before: bytes = b"",
     ) -> str:
         """Append an entry given as JSON text below a node; return its id.
 
-        Args:
-            node: where.
-            entry_type: its type.
-            body: its members beside the envelope, in their order, without braces.
-            native_id: what it comes from.
-            role: tells several entries of one record apart.
-            ts: when.
-            content: what of it decides its id; the body by default.
+        The first piece of its body decides its id, with what is said to stand before it.
         """
         parent = node.entry_id
-        said = body if content is None else content
         while True:
             place = f"{parent}\0{native_id}\0{role}\n".encode("utf-8", "replace")
-            new = hashlib.sha256(place + said).hexdigest()[:_DIGITS]
-            if new not in self._ids:
+            digest = _sha256(place + before)
+            digest.update(body[0])
+            new = digest.hexdigest()[:_DIGITS]
+            if new not in self._taken:
                 break
             role += "+"
-        kind = entry_type.TYPE
-        above = b'"%b"' % parent.encode() if parent else b"null"
-        line = b'{"type":"%b","id":"%b","parent":%b,"ts":"%b",%b}' % (
-            kind.encode(),
-            new.encode(),
-            above,
-            ts.encode(),
-            body,
-        )
-        self._keep(entry_type, line, new, parent or None, ts)
+        above = f'"{parent}"' if parent else "null"
+        head = f'{{"type":"{entry_type.TYPE}","id":"{new}","parent":{above},"ts":"{ts}",'
+        self._text.writelines((head.encode(), *body, b"}"))
+        self._keep(entry_type.TYPE, new, parent or None)
         return new
 
-    def _take(self, entry: Entry) -> None:
-        self._keep(type(entry), entry.line, entry.id, entry.parent, entry.ts_text)
-
-    def _keep(
-        self, entry_type: type[Entry], line: bytes, name: str, parent: str | None, ts: str
-    ) -> None:
-        start = len(self._text)
-        self._text += line
-        self._ids.add(name)
-        self._types[entry_type.TYPE] += 1
-        self._fresh.append((entry_type, start, len(self._text), name, parent, ts))
-        self._text += b"\n"
+    def _keep(self, entry_type: str, name: str, parent: str | None) -> None:
+        """Take in the entry whose line was just written."""
+        self._text.write(b"\n")
+        self._taken.add(name)
+        self._ids.append(name)
+        self._parents.append(parent)
+        self._types.append(entry_type)
+        self._ends.append(self._text.tell())
 
     @property
     def session(self) -> Session:
         """The session, with all that was written so far."""
         # Nothing written here can break a rule of appending, and asking for each entry
         # whether its call was rejected would walk the path once for every call.
-        for entry_type, start, end, name, parent, ts in self._fresh:
-            line = bytes(self._text[start:end])
-            entry = entry_type.from_line(line, entry_type.TYPE, name, parent, ts)
-            self._session.commit(entry)
-        self._fresh.clear()
+        done = len(self._session)
+        if done < len(self._ids):
+            with self._text.getbuffer() as written:
+                lines = [
+                    bytes(written[self._ends[row] : self._ends[row + 1] - 1])
+                    for row in range(done, len(self._ids))
+                ]
+            for row, line in enumerate(lines, done):
+                kind, name, parent = self._types[row], self._ids[row], self._parents[row]
+                self._session.commit(ENTRY_TYPES[kind].from_line(line, kind, name, parent))
         return self._session
 
     def counts(self) -> dict[str, int]:
         """Return how many entries of each type were written."""
-        return dict(self._types)
+        return dict(Counter(self._types))
 
     def finished(self) -> Session:
         """Return the session as one that was read: its entries are decoded when asked for.
 
-        The draft is empty afterwards.
+        The draft is of no use afterwards.
         """
-        written = b"%b\n%b" % (self._session.header.line, bytes(self._text))
-        self._text.clear()
-        self._fresh.clear()
-        return load(written)
+        written = self._text.getvalue()
+        self._text.close()
+        rows = Rows(self.header.version)
+        start, stop = 0, 0
+        while start < len(self._ids):
+            # Blocks are as long as those of a reader, which splits one when a line is asked for.
+            while stop < len(self._ids) and self._ends[stop] - self._ends[start] < _BLOCK:
+                stop += 1
+            here = slice(start, stop)
+            place = (written, self._ends[start], self._ends[stop])
+            rows.extend(self._ids[here], self._parents[here], self._types[here], place)
+            start = stop
+        return Session.restored(self.header, rows, truncated=None, notes=[], source=written)
 
 
+_sha256: Final = hashlib.sha256
 _encode: Final = msgspec.json.Encoder().encode
 
 

@@ -8,10 +8,10 @@ Spec: decisions D5 and D6.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol, overload, runtime_checkable
 
 from agentsession import versions
 from agentsession.entries import LEAF_LABEL, Entry
@@ -87,10 +87,35 @@ class Plan:
     """
 
     action: Action
-    entries: tuple[Entry, ...] = ()
+    entries: Sequence[Entry] = ()
     leaf: str | None = None
     findings: tuple[Finding, ...] = ()
     ids: Mapping[str, str] = field(default_factory=dict)
+
+
+class _All(Sequence[Entry]):
+    """The entries of a session; none is made before it is asked for."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __len__(self) -> int:
+        return len(self._session)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._session.entries)
+
+    @overload
+    def __getitem__(self, place: int) -> Entry: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Entry]: ...
+    def __getitem__(self, place: int | slice) -> Entry | Sequence[Entry]:
+        return self._session.entries[place]
+
+    def __eq__(self, other: object) -> bool:
+        return self._session.entries == (tuple(other) if isinstance(other, Sequence) else other)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 @runtime_checkable
@@ -249,16 +274,15 @@ def plan(stored: Session | None, converted: Session, to: str = FORMATS[0]) -> Pl
         UnresolvedMigration: when an entry cannot be written in the format.
     """
     converted = _in_format(stored, converted, to)
-    entries = converted.entries
     if stored is None:
-        done = Plan(Action.CREATED, entries, reopened_leaf(converted))
+        done = Plan(Action.CREATED, _All(converted), reopened_leaf(converted))
     else:
-        done = _Merging(stored, converted, entries).plan()
+        done = _Merging(stored, converted, converted.entries).plan()
     has_hashes = versions.has_content_ids(converted.header.version)
     told = [Finding(NOT_REWRITTEN, SENTENCES[NOT_REWRITTEN], s) for s in converted.unresolved]
     if stored is not None and has_hashes != versions.has_content_ids(versions.parse_format(to)):
         told.append(_finding(OTHER_FORMAT, stored))
-    ids = {imported_id(entry): entry.id for entry in entries} if has_hashes else {}
+    ids = {imported_id(entry): entry.id for entry in converted.entries} if has_hashes else {}
     return replace(done, findings=(*done.findings, *told), ids=ids)
 
 
@@ -391,6 +415,9 @@ def _anchors(entries: Iterable[Entry]) -> dict[str, str | None]:
 
 def reopened_leaf(session: Session) -> str | None:
     """Return the leaf a session has once it is written and read again. Spec: format 8.4."""
+    if session.source is not None:
+        # It was read, or drafted as what a reader finds, and nobody went on in it since.
+        return session.leaf
     return _leaf_among(session, session.entries)
 
 
