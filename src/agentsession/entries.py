@@ -37,7 +37,9 @@ from agentsession.members import (
     Record,
     Version,
     Written,
+    following_name,
     join_members,
+    needs_no_escape,
     string_text,
 )
 from agentsession.parts import (
@@ -196,17 +198,32 @@ class Entry(Record):
     def _encoded_line(self) -> bytes:
         texts = self._loaded()
         parents = b""
-        if versions.has_convergence(self.version) and "parents" in texts:
+        if "parents" in texts and versions.has_convergence(self.version):
             parents = b',"parents":' + texts["parents"]
             texts = {wire: value for wire, value in texts.items() if wire != "parents"}
-        head = b'{"type":%s,"id":%s,"parent":%s%s,"ts":%s' % (
-            string_text(self.type),
-            string_text(self.id),
-            b"null" if self.parent is None else string_text(self.parent),
+        # One join copies a long item once.
+        pieces = [self._head(parents)]
+        for wire, value in texts.items():
+            pieces += (following_name(wire), value)
+        pieces.append(b"}")
+        return b"".join(pieces)
+
+    def _head(self, parents: bytes) -> bytes:
+        """The line up to the time; ``parents`` is the text of that member with its comma."""
+        entry_type, entry_id, parent, ts = self.type, self.id, self.parent, self.ts_text
+        if not parents and needs_no_escape(f"{entry_type}{entry_id}{parent}{ts}"):
+            # So are the words of nearly every envelope, which are looked at together.
+            above = "null" if parent is None else f'"{parent}"'
+            return (
+                f'{{"type":"{entry_type}","id":"{entry_id}","parent":{above},"ts":"{ts}"'.encode()
+            )
+        return b'{"type":%s,"id":%s,"parent":%s%s,"ts":%s' % (
+            string_text(entry_type),
+            string_text(entry_id),
+            b"null" if parent is None else string_text(parent),
             parents,
-            string_text(self.ts_text),
+            string_text(ts),
         )
-        return head + (b"," + join_members(texts)[1:] if texts else b"}")
 
     def sealed(
         self,

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
 
 from agentsession import appending, call_rules, leaves, versions
+from agentsession.appendable import Judge, judge
 from agentsession.codec import check_appendable
 from agentsession.entries import Entry
 from agentsession.errors import (
@@ -27,11 +30,52 @@ from agentsession.timestamp import now_text
 from agentsession.tree import NOTED, Tree
 
 
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What a header says of the entries to come, worked out once for all of them.
+
+    Attributes:
+        header: the header.
+        version: the version it has once an entry is appended.
+        is_raised: whether that is another than it has.
+        hashes: whether ids are hashes.
+        moves_leaf: whether every append moves the leaf.
+        judge: tells which entries need no closer look.
+    """
+
+    header: Header
+    version: Version
+    is_raised: bool
+    hashes: bool
+    moves_leaf: bool
+    judge: Judge
+
+    @classmethod
+    def of(cls, header: Header) -> Self:
+        version = versions.continued(header.format)
+        return cls(
+            header=header,
+            version=version,
+            is_raised=version != header.version,
+            hashes=versions.has_content_ids(version),
+            moves_leaf=versions.append_always_moves_leaf(version),
+            judge=judge(version),
+        )
+
+
 class Growth(Tree):
     """A tree that takes entries; what :class:`~agentsession.Session` stands on.
 
     Spec: format 8.3.
     """
+
+    _rules: _Rules | None = None
+
+    def _current_rules(self) -> _Rules:
+        rules = self._rules
+        if rules is None or rules.header is not self.header:
+            rules = self._rules = _Rules.of(self.header)
+        return rules
 
     def append(self, entry: Entry) -> str:
         """Append an entry below the leaf, or below the parent it names; return its id.
@@ -72,29 +116,32 @@ class Growth(Tree):
             AgentSessionError: as :meth:`append`.
         """
         with self._lock:
-            version = versions.continued(self.header.format)
+            rules = self._current_rules()
             if self._read_only:
                 raise ReadOnly(self._read_only)
-            self._refuse_after_refused_tail()
+            if self.truncated is not None:
+                self._refuse_after_refused_tail()
             if not isinstance(entry, Entry):
                 raise InvalidEntry(f"a {type(entry).__name__} is not an entry")
-            check_appendable(entry, version)
+            version, index = rules.version, self._rows.index
+            if not rules.judge.is_certain(entry):
+                check_appendable(entry, version)
             parent = entry.parent or self._leaf
-            if parent is not None and parent not in self._rows.index:
+            if parent is not None and parent not in index:
                 raise NoEntry(
                     f'{entry.type} entry: its parent "{parent}" is not in session {self.id}',
                     entry_id=parent,
                 )
-            if versions.has_content_ids(version):
+            if rules.hashes:
                 return self._prepare_hashed(entry, parent, version)
-            if entry.id in self._rows.index:
+            if entry.id in index:
                 raise DuplicateEntry(
                     f'session {self.id} already has an entry "{entry.id}"', entry_id=entry.id
                 )
             if isinstance(entry, DispatchEntry):
                 self._refuse_rejected(entry, parent)
             ts = entry.ts_text or now_text(time.time_ns())
-            return entry.sealed(entry.id or self._new_id(), parent, ts, version)
+            return entry.sealed(entry.id or new_entry_id(index), parent, ts, version)
 
     def _prepare_hashed(self, entry: Entry, parent: str | None, version: Version) -> Entry:
         """Return the entry under its hash, or the one that is held (later drafts 13)."""
@@ -129,24 +176,31 @@ class Growth(Tree):
         Raises:
             UnsupportedFormat: when sessions of this version are only read.
         """
-        version = versions.continued(self.header.format)
-        return None if version == self.header.version else raised(self.header, version)
+        rules = self._current_rules()
+        return raised(self.header, rules.version) if rules.is_raised else None
 
     def commit(self, sealed: Entry) -> None:
         """Take an entry that :meth:`prepare` returned into the tree. For stores."""
         with self._lock:
-            if self.holds(sealed):
+            rows, entry_id = self._rows, sealed.id
+            if entry_id in rows.index:
                 return
-            if self.source is not None and len(self._rows) == self._read_count:
+            if self.source is not None and len(rows) == self._read_count:
                 self._mend_tail()
-            self._raise_format()
-            self._rows.append(sealed)
+            rules = self._current_rules()
+            if rules.is_raised:
+                self._raise_format()
+            rows.append(sealed)
             if self._children is not None:
-                self._children.setdefault(sealed.parent, []).append(sealed.id)
-            if sealed.type in NOTED:
+                self._children.setdefault(sealed.parent, []).append(entry_id)
+            is_noted = sealed.type in NOTED
+            if is_noted:
                 self._noted.append(sealed)
             self._call_ids.take(sealed)
-            self._leaf = leaves.after(self._rows, self.header, self._leaf, sealed)
+            if rules.moves_leaf and not is_noted:
+                self._leaf = entry_id
+            else:
+                self._leaf = leaves.after(rows, self.header, self._leaf, sealed)
 
     def _raise_format(self) -> None:
         header = self.raised_header()
@@ -164,9 +218,6 @@ class Growth(Tree):
         """Make :meth:`append` go through a store, or refuse with a sentence. For stores."""
         self._append = append
         self._read_only = read_only
-
-    def _new_id(self) -> str:
-        return new_entry_id(self._rows.index)
 
     def _refuse_rejected(self, entry: DispatchEntry, parent: str | None) -> None:
         if parent is None:

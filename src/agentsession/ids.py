@@ -27,11 +27,14 @@ def new_entry_id(taken: Container[str] = ()) -> str:
 
     Spec: format 3.1.
     """
-    for _ in range(_SHORT_TRIES):
+    entry_id = os.urandom(4).hex()
+    tries = 1
+    while entry_id in taken:
+        if tries == _SHORT_TRIES:
+            return os.urandom(16).hex()
         entry_id = os.urandom(4).hex()
-        if entry_id not in taken:
-            return entry_id
-    return os.urandom(16).hex()
+        tries += 1
+    return entry_id
 
 
 def new_session_id() -> str:

@@ -43,9 +43,20 @@ def _name_text(name: str) -> bytes:
     return text.encode(name) + b":"
 
 
+@lru_cache(maxsize=4096)
+def following_name(name: str) -> bytes:
+    """Return what stands between the text of one member and that of the next, of this name."""
+    return b"," + _name_text(name)
+
+
+def needs_no_escape(value: str) -> bool:
+    """Return whether a string's JSON text is itself in quotes, in ASCII."""
+    return value.isascii() and value.isprintable() and '"' not in value and "\\" not in value
+
+
 def string_text(value: str) -> bytes:
     """Return a string as JSON text; what needs no escape, as ids and times do, is quick."""
-    if value.isascii() and value.isprintable() and '"' not in value and "\\" not in value:
+    if needs_no_escape(value):
         return b'"%s"' % value.encode("ascii")
     return text.encode(value)
 

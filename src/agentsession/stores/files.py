@@ -114,13 +114,14 @@ def append(fd: int, data: bytes) -> None:
     Raises:
         OSError: when it cannot be written, or not wholly.
     """
-    for start in range(0, len(data), _ONE_WRITE):
-        piece = data[start : start + _ONE_WRITE] if len(data) > _ONE_WRITE else data
+    size = len(data)
+    start = 0
+    while start < size:
+        piece = data if size <= _ONE_WRITE else data[start : start + _ONE_WRITE]
         written = os.write(fd, piece)
+        start += written
         if written < len(piece):
-            raise OSError(
-                f"only {start + written} of {len(data)} bytes could be written; is the disk full?"
-            )
+            raise OSError(f"only {start} of {size} bytes could be written; is the disk full?")
 
 
 def extend(path: Path, data: bytes) -> None:

@@ -31,7 +31,7 @@ from agentsession.session import Session
 from agentsession.stores import files, layout, listing, locks
 from agentsession.stores.base import ListFilter, Put, Summary
 from agentsession.stores.locks import Hold, LockHolder, StaleLockReport
-from agentsession.stores.policy import SyncPolicy, failing
+from agentsession.stores.policy import SyncPolicy, failing, failure
 from agentsession.stores.sessionfile import SessionFile, complete, load
 from agentsession.stores.slots import Slot, Slots
 
@@ -70,6 +70,7 @@ class JSONLStore:
     ) -> None:
         self.root = Path(root)
         self._policy = SyncPolicy(sync)
+        self._durable = {SyncPolicy.EVERY_APPEND: True, SyncPolicy.NEVER: False}.get(self._policy)
         self._read_only = read_only
         self._on_stale_lock = on_stale_lock
         self._closed = False
@@ -150,8 +151,16 @@ class JSONLStore:
             InvalidEntry, DuplicateEntry, NoEntry: as :meth:`agentsession.Session.append`.
             ReadOnly: in a read-only store.
         """
+        # What is no id at all has no slot, and is refused below.
+        slot = self._slots.find(session_id) if isinstance(session_id, str) else None
+        if slot is not None:
+            # Of an open session the lock itself is all that an append has to hold.
+            with slot.lock:
+                file = slot.file
+                if file is not None and slot.refusal is None and not self._closed:
+                    return self._append(slot, file, entry)
         self._refuse_write("append", session_id)
-        if session_id not in self._slots:
+        if slot is None:
             self._check_id(session_id)
         with self._slot(session_id) as slot:
             return self._append(slot, self._opened(slot, session_id), entry)
@@ -395,12 +404,17 @@ class JSONLStore:
 
     def _bind(self, session: Session) -> None:
         """Make ``session.append`` this store's, for as long as it is the session open here."""
+        session_id = session.id
 
         def append(entry: Entry) -> str:
-            with self._slot(session.id) as slot:
-                if slot.file is None or slot.file.session is not session:
-                    raise ReadOnly(f"session {session.id} {_RELEASED}")
-                return self._append(slot, slot.file, entry)
+            slot = self._slots.find(session_id)
+            if slot is not None:
+                with slot.lock:
+                    file = slot.file
+                    if file is not None and file.session is session and not self._closed:
+                        return self._append(slot, file, entry)
+            self._check_open()
+            raise ReadOnly(f"session {session_id} {_RELEASED}")
 
         session.bind(append)
 
@@ -410,12 +424,22 @@ class JSONLStore:
         if session.holds(sealed):
             return sealed.id
         raised = session.raised_header()
-        durable = self._policy.wants(sealed, session.header)
-        with slot.dropping(), failing("append to", session.id, file.path):
+        durable = self._durable
+        if durable is None:
+            durable = self._policy.wants(sealed, session.header)
+        try:
             if raised is not None:
                 file.raise_header(session.header.line, raised.line)
             file.append(sealed.line, durable=durable)
             session.commit(sealed)
+        except BaseException as error:
+            failed = failure(error, "append to", session.id, file.path)
+            # Memory and disk may differ.
+            slot.drop(failed or error)
+            self._slots.tidy(session.id, slot)
+            if failed is None:
+                raise
+            raise failed from error
         return sealed.id
 
     # Create.

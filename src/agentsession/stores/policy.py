@@ -60,14 +60,23 @@ class failing:  # noqa: N801
         return
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if not isinstance(error, OSError) or isinstance(error, AgentSessionError):
-            return
-        reason = error.strerror or str(error)
-        which = f" session {shown(self._session_id)}" if self._session_id else ""
-        place = f" ({self._path})" if self._path else ""
-        raise StoreFailed(
-            f"cannot {self._what}{which}{place}: {reason[:1].lower()}{reason[1:]}",
-            session_id=self._session_id,
-            path=self._path,
-            errno=error.errno,
-        ) from error
+        failed = failure(error, self._what, self._session_id, self._path)
+        if failed is not None:
+            raise failed from error
+
+
+def failure(
+    error: BaseException | None, what: str, session_id: str = "", path: Path | None = None
+) -> StoreFailed | None:
+    """Return the error that says what an ``OSError`` was for; ``None`` for one of ours."""
+    if not isinstance(error, OSError) or isinstance(error, AgentSessionError):
+        return None
+    reason = error.strerror or str(error)
+    which = f" session {shown(session_id)}" if session_id else ""
+    place = f" ({path})" if path else ""
+    return StoreFailed(
+        f"cannot {what}{which}{place}: {reason[:1].lower()}{reason[1:]}",
+        session_id=session_id,
+        path=path,
+        errno=error.errno,
+    )

@@ -105,17 +105,22 @@ class SessionFile:
             ConcurrentWriter: when the file is not as we left it.
             OSError: when it cannot be written or synced.
         """
-        self._check_unchanged()
+        fd = self._fd
+        # One cheap call finds what a broken lock lets happen: another writer, or a file that
+        # is no longer there and would swallow the entry.
+        status = os.fstat(fd)
+        if status.st_size != self._size or not status.st_nlink:
+            raise self._changed(status)
         data = line + b"\n"
         if self._tail:
             data = self._mend_tail() + data
         try:
-            files.append(self._fd, data)
+            files.append(fd, data)
             if durable:
-                files.sync(self._fd)
+                files.sync(fd)
         except BaseException:
             with contextlib.suppress(OSError):
-                os.ftruncate(self._fd, self._size)
+                os.ftruncate(fd, self._size)
             raise
         self._size += len(data)
 
@@ -128,7 +133,9 @@ class SessionFile:
             ConcurrentWriter: when the file is not as we left it.
             OSError: when it cannot be written; the file stays as it was.
         """
-        self._check_unchanged()
+        status = os.fstat(self._fd)
+        if status.st_size != self._size or not status.st_nlink:
+            raise self._changed(status)
         tail, self._tail = self._tail, b""
         data = files.read_all(self._fd)
         data = data + tail if tail == b"\n" else data[: len(data) - len(tail)]
@@ -155,18 +162,13 @@ class SessionFile:
         os.ftruncate(self._fd, self._size)
         return b""
 
-    def _check_unchanged(self) -> None:
-        # One cheap call finds what a broken lock lets happen: another writer, or a file that
-        # is no longer there and would swallow the entry.
-        status = os.fstat(self._fd)
-        if status.st_size == self._size and status.st_nlink:
-            return
+    def _changed(self, status: os.stat_result) -> ConcurrentWriter:
         change = (
             f"is {status.st_size} bytes long and was left with {self._size}"
             if status.st_nlink
             else "was removed"
         )
-        raise ConcurrentWriter(
+        return ConcurrentWriter(
             f"session {self.session.id} was changed by another writer: {self.path} {change}; "
             "release it and open it again",
             session_id=self.session.id,

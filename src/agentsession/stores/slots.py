@@ -47,12 +47,13 @@ class Slot(Generic[F]):
         file: the session when it is open for writing.
         reader: the session when it is open for reading only.
         refusal: what opening raises until the session is released, or ``None``.
+        lock: what the thread holds that has the slot.
     """
 
-    __slots__ = ("_depth", "_lock", "file", "reader", "refusal")
+    __slots__ = ("_depth", "file", "lock", "reader", "refusal")
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._depth = 0
         self.file: F | None = None
         self.reader: Session | None = None
@@ -78,7 +79,8 @@ class Slot(Generic[F]):
         """Drop the session when a write in the block fails: memory and disk may differ."""
         return _Dropping(self)
 
-    def _drop(self, error: BaseException) -> None:
+    def drop(self, error: BaseException) -> None:
+        """Let go of the session after a write failed with an error; never raises."""
         file, self.file = self.file, None
         if file is not None:
             again = _again(error, file.session.id)
@@ -102,7 +104,7 @@ class _Dropping(Generic[F]):
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if error is not None:
-            self._slot._drop(error)
+            self._slot.drop(error)
 
 
 class _Use(Generic[F]):
@@ -144,26 +146,35 @@ class Slots(Generic[F]):
         """
         return _Use(self, session_id, check)
 
-    def __contains__(self, session_id: object) -> bool:
-        return isinstance(session_id, str) and session_id in self._slots
+    def find(self, session_id: str) -> Slot[F] | None:
+        """Return the slot of a session, if it has one, without waiting for it.
 
-    def _taken(self, session_id: str) -> Slot[F]:
+        Whoever holds its ``lock`` and finds a ``file`` in it may use that, as in a block of
+        :meth:`use`, and calls :meth:`tidy` after it was dropped.
+        """
         if os.getpid() != self._pid:
             self._forget_inherited()
+        return self._slots.get(session_id)
+
+    def tidy(self, session_id: str, slot: Slot[F]) -> None:
+        """Forget a slot, which this thread holds, if it is empty and in no other block."""
+        if not slot._depth and slot._is_empty and self._slots.get(session_id) is slot:
+            del self._slots[session_id]
+
+    def _taken(self, session_id: str) -> Slot[F]:
         while True:
-            slot = self._slots.get(session_id) or self._slots.setdefault(session_id, Slot())
-            slot._lock.acquire()
+            slot = self.find(session_id) or self._slots.setdefault(session_id, Slot())
+            slot.lock.acquire()
             # A slot that was emptied while this thread waited is no longer the id's.
             if self._slots.get(session_id) is slot:
                 slot._depth += 1
                 return slot
-            slot._lock.release()
+            slot.lock.release()
 
     def _given_back(self, session_id: str, slot: Slot[F]) -> None:
         slot._depth -= 1
-        if not slot._depth and slot._is_empty:
-            self._slots.pop(session_id, None)
-        slot._lock.release()
+        self.tidy(session_id, slot)
+        slot.lock.release()
 
     def ids(self) -> tuple[str, ...]:
         """Return the ids that have a slot now."""
@@ -174,7 +185,7 @@ class Slots(Generic[F]):
         inherited = self._slots
         self._start()
         for slot in inherited.values():
-            slot._lock = threading.RLock()
+            slot.lock = threading.RLock()
             with contextlib.suppress(OSError):
                 slot.let_go("was opened before a fork; open it again in this process")
 

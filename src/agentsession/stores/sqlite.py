@@ -423,7 +423,7 @@ def _check_path(path: Path, *, read_only: bool) -> None:
 def _drop_unsure(slot: Slot[Held]) -> None:
     """Drop a session whose last append was interrupted where not even that was noted."""
     if slot.file is not None and slot.file.is_unsure:
-        slot._drop(StoreFailed("it was interrupted", session_id=slot.file.session.id))
+        slot.drop(StoreFailed("it was interrupted", session_id=slot.file.session.id))
 
 
 def _is_id(session_id: object) -> bool:
