@@ -19,7 +19,7 @@ from agentsession.entries import (
     ResponseEntry,
 )
 from agentsession.errors import NotJSON
-from agentsession.record_entries import EnvEntry
+from agentsession.record_entries import CustomEntry, EnvEntry
 from agentsession.timestamp import Timestamp
 
 if TYPE_CHECKING:
@@ -64,9 +64,14 @@ class UsageRecord:
 def of_session(session: Session) -> Iterator[UsageRecord]:
     """Yield what each model call of a session used: responses, compactions, branch summaries.
 
+    So do the notes of an import, where a call left no more; see :mod:`.noted`.
+
     What a fork took over from its origin has the origin's entry ids and times, and so the
     same keys.
     """
+    # It reads the notes of importers, which themselves say here what their files hold.
+    from agentsession.importers.noted import noted  # noqa: PLC0415
+
     model = provider = ""
     cwd = session.header.cwd
     for entry in session.entries:
@@ -75,6 +80,13 @@ def of_session(session: Session) -> Iterator[UsageRecord]:
         if isinstance(entry, ConfigEntry):
             model = entry.model or model
             provider = _string(_decoded(entry, "provider")) or provider
+        if isinstance(entry, CustomEntry):
+            note = noted(session, entry)
+            if note is not None:
+                key = f"entry:{entry.id}:{entry.ts_text}:"
+                who = (note.model or model, note.provider or provider)
+                yield UsageRecord(session.id, *who, entry.ts, cwd, note.usage, note.cost, key)
+            continue
         if not isinstance(entry, _CALLS):
             continue
         name = ""

@@ -94,6 +94,8 @@ def test_damage_never_raises_and_adds_up(files: list[tuple[str, list[bytes]]]) -
                     assert record.disposition != "left-out" or record.code
                     assert set(record.entry_ids) <= ids
                 assert converted.totals["native"] == converted.totals["converted"]
+                for leaf in session.leaves:
+                    session.verify_records(leaf.id)
                 for entry in session.entries:
                     if isinstance(entry, ResponseEntry):
                         pieces = wire.request_pieces(session.path(entry.id))

@@ -34,14 +34,14 @@ def compacted(reading: Reading, line: Line, number: int) -> None:
     state.history, state.same = history, True
     state.recount()
     state.asked = ASKED_BY_TOOL if state.active or not state.bordered else ""
+    usage = usage_of(call.counts) if call is not None and call.counts is not None else None
+    native = _native(line, call)
     if history:
-        usage = usage_of(call.counts) if call is not None and call.counts is not None else None
-        entry_id = writer.fold(
-            history, _name(line), line.time, usage=usage, native=_native(line, call)
-        )
+        entry_id = writer.fold(history, _name(line), line.time, usage=usage, native=native)
     else:
         writer.empty()
-        entry_id = writer.note(_native(line, call), _name(line), "compaction", line.time)
+        told = native if usage is None else {**native, "usage": usage}
+        entry_id = writer.note(told, _name(line), "compaction", line.time)
     if call is not None:
         reading.accounts.find("summary-prompt-not-stored", line.place)
         if call.counts is not None:

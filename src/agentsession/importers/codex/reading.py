@@ -20,6 +20,7 @@ from agentsession.importers.codex.releases import version_of
 from agentsession.importers.codex.settings import Settings
 from agentsession.importers.codex.showing import DISPLAY, Showing
 from agentsession.importers.codex.state import ASKED_BY_TOOL, ASKED_BY_USER, State
+from agentsession.importers.codex.turns import COMPLETE, ended
 from agentsession.importers.codex.units import (
     GHOST,
     Unit,
@@ -319,7 +320,8 @@ class Reading:
             self.accounts.left_out(number, "display-copy")
             return
         entry = RunEntry.start(state.turn)
-        self.accounts.entry(number, self.writer.add(entry, state.turn, "start", line.time))
+        state.run = self.writer.add(entry, state.turn, "start", line.time)
+        self.accounts.entry(number, state.run)
 
     def _completed(self, line: Line, number: int) -> None:
         error = line.payload.get("error")
@@ -328,24 +330,26 @@ class Reading:
             ending = Ending("error", error_of(error))
         elif isinstance(error, str):
             ending = Ending("error", {"code": "error", "message": error})
-        self._stop(line, number, ending, "error" if ending.reason else "done")
+        self._stop(line, number, ending, ending.reason or COMPLETE)
 
     def _aborted(self, line: Line, number: int) -> None:
         why = string(line.payload.get("reason"))
-        reason = "interrupted" if why == "interrupted" else "aborted"
-        self._stop(line, number, Ending(why or "interrupted"), reason)
+        self._stop(line, number, Ending(why or "interrupted"), why or "aborted", cut=True)
 
-    def _stop(self, line: Line, number: int, ending: Ending, reason: str) -> None:
+    def _stop(
+        self, line: Line, number: int, ending: Ending, word: str, *, cut: bool = False
+    ) -> None:
         state = self.state
         if self.calling.copied:
             return
-        self.calling.settle(ending, certain=reason not in {"interrupted", "aborted"})
+        self.calling.settle(ending, certain=not cut)
         state.asked, state.active = "", False
         turn = string(line.payload.get("turn_id"))
         if not turn:
             self.accounts.left_out(number, "display-copy")
             return
-        entry = RunEntry.end(turn, reason, pending=list(state.waiting))
+        entry = ended(self.writer, state.run, turn, word)
+        state.run = ""
         self.accounts.entry(number, self.writer.add(entry, turn, "end", line.time))
 
     # Branches and compactions.

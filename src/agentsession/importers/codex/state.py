@@ -28,6 +28,7 @@ class State:
         call: the model call that is being read; ``None`` between calls.
         calls: how many calls there were.
         turn: the turn's id; empty where a release has none.
+        run: the entry that began the turn's run; empty when none is open.
         turn_calls: how many calls the turn had.
         active: whether a turn is running.
         bordered: whether the thread marks where turns begin.
@@ -50,6 +51,7 @@ class State:
     call: Call | None = None
     calls: int = 0
     turn: str = ""
+    run: str = ""
     turn_calls: int = 0
     active: bool = False
     bordered: bool = False

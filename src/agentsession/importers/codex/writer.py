@@ -66,6 +66,7 @@ class Writer:
     _folds: int = 0
     _before: dict[int, _Before] = field(default_factory=dict)
     _keys: int = 0
+    _callers: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, header: Header) -> Writer:
@@ -104,9 +105,15 @@ class Writer:
             ),
         )
         self.path.append(unit)
+        if response and unit.is_call:
+            self._callers.add(response)
         unit.home = self.node.entry_id
         unit.text = b""
         return unit.home
+
+    def has_called(self, response: str) -> bool:
+        """Return whether any call that was written names a response, on whatever branch."""
+        return response in self._callers
 
     def add(self, entry: Entry, native_id: str, role: str, time: str) -> str:
         """Append an entry that adds no item; return its id."""

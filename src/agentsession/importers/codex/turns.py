@@ -1,0 +1,87 @@
+"""Turns: the run of each turn, and what its entries say of its end.
+
+Codex records that a turn is complete also where a summary or a command of the user's was all
+there was to it, and where the request failed without a word. What a run ends with is what its
+entries bear out; only an error and an interrupt stand by themselves.
+
+Spec: codex 4, format 4.6, context 9.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agentsession.entries import Entry, ResponseEntry
+from agentsession.importers.codex.writer import NAMESPACE, Writer
+from agentsession.record_entries import RunEntry
+from agentsession.runs import Run, open_run
+from agentsession.vocabulary import RunReason
+
+_STANDING: Final = frozenset({RunReason.ERROR, RunReason.INTERRUPTED})
+"""The reasons that hold whatever the entries say."""
+
+COMPLETE: Final = "complete"
+"""Codex's word for a turn that came to its end."""
+
+_WORDS: Final = {
+    COMPLETE: RunReason.DONE,
+    "interrupted": RunReason.INTERRUPTED,
+    "error": RunReason.ERROR,
+}
+_REPLACED: Final = "replaced"
+
+
+def ended(writer: Writer, start: str, turn: str, word: str) -> RunEntry:
+    """Return the entry that ends a turn's run at the writer's tip.
+
+    Args:
+        writer: the session.
+        start: the entry that began the run; empty when that is not known.
+        turn: the turn's id.
+        word: Codex's word for how the turn ended; kept where the reason is another.
+    """
+    run = _open(writer, start)
+    said = RunReason.INTERRUPTED if word == _REPLACED else RunReason.ABORTED
+    reason = _WORDS.get(word, said)
+    if run is not None and reason not in _STANDING:
+        reason = RunReason(_borne_out(writer, run))
+    native = {"reason": word} if _WORDS.get(word) != reason else {}
+    name, pending = (run.id, run.pending()) if run is not None else (turn, ())
+    if name != turn:
+        # Only one turn runs at a time: a review in between ends it under an id of its own.
+        native["turn_id"] = turn
+    unknown = {NAMESPACE: native} if native else None
+    return RunEntry.end(name, reason, pending=pending, unknown=unknown)
+
+
+def _open(writer: Writer, start: str) -> Run | None:
+    """The run that is open at the tip; its path begins with it, where its start is known."""
+    segment = _segment(writer, start)
+    if segment:
+        return open_run(segment)
+    tip = writer.node.entry_id
+    return open_run(writer.draft.session.path(tip)) if tip else None
+
+
+def _segment(writer: Writer, start: str) -> list[Entry]:
+    """The entries from one on the way to the tip up to there; none when it is not there."""
+    session = writer.draft.session
+    found: list[Entry] = []
+    at: str | None = writer.node.entry_id
+    while start and at:
+        entry = session[at]
+        found.append(entry)
+        if at == start:
+            return found[::-1]
+        at = entry.parent
+    return []
+
+
+def _borne_out(writer: Writer, run: Run) -> str:
+    """Why a run ended by what it holds; the whole path is asked only where that can matter."""
+    reason = run.reason()
+    last = next((e for e in reversed(run.segment) if isinstance(e, ResponseEntry)), None)
+    if reason == RunReason.DONE and last is not None and not writer.has_called(last.response_id):
+        return reason
+    whole = open_run(writer.draft.session.path(writer.node.entry_id))
+    return reason if whole is None else whole.reason()

@@ -1,0 +1,74 @@
+"""Noted calls: what a model call used of which an import could keep nothing but a note.
+
+A note is a custom entry. Codex leaves them for a call that is known by its counters alone, for
+counts that came after their response, and for a summary that came to nothing; pi for what its
+extensions used. Spec: codex 7, pi 3, decision D12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from agentsession.importers.pi.usage import cost_of, usage_of
+from agentsession.record_entries import CustomEntry
+from agentsession.session import Session
+
+_OWNED: Final = (b'"usage"', b'"hidden_call"')
+
+
+class Noted(NamedTuple):
+    """What a call used.
+
+    Attributes:
+        usage: tokens, in the payload's form.
+        cost: in USD; ``None`` where that is not recorded.
+        model: who answered; empty where the note does not say.
+        provider: who served it; likewise.
+    """
+
+    usage: Mapping[str, Any]
+    cost: float | None = None
+    model: str = ""
+    provider: str = ""
+
+
+def noted(session: Session, entry: CustomEntry) -> Noted | None:
+    """Return what the call of a note used; ``None`` for a note of something else."""
+    reader = _READERS.get(entry.ns)
+    told = entry.text_of("data") if reader is not None else None
+    if reader is None or told is None or not any(name in told for name in _OWNED):
+        return None
+    data = entry.data
+    return reader(session, entry, data) if isinstance(data, Mapping) else None
+
+
+def _codex(session: Session, entry: CustomEntry, data: Mapping[str, Any]) -> Noted | None:
+    if "in_flight" in data and session.children(entry.parent)[-1] is not entry:
+        # The files have grown: what was on its way then has its entries now.
+        return None
+    hidden = data.get("hidden_call")
+    used = data.get("usage")
+    if not isinstance(used, Mapping) and isinstance(hidden, Mapping):
+        used = hidden.get("usage")
+    return Noted(used) if isinstance(used, Mapping) else None
+
+
+def _pi(_session: Session, _entry: CustomEntry, data: Mapping[str, Any]) -> Noted | None:
+    if data.get("type") != "usage":
+        return None
+    used, cost = usage_of(data.get("usage")), cost_of(data.get("usage"))
+    if used is None and not cost:
+        return None
+    model, provider = data.get("model"), data.get("provider")
+    return Noted(
+        used or {},
+        cost,
+        model if isinstance(model, str) else "",
+        provider if isinstance(provider, str) else "",
+    )
+
+
+_Reader = Callable[[Session, CustomEntry, Mapping[str, Any]], Noted | None]
+_READERS: Final[Mapping[str, _Reader]] = MappingProxyType({"codex": _codex, "pi": _pi})

@@ -1,0 +1,142 @@
+"""What a run ends with is what its entries bear out, in every recording and both formats."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from codex_files import (
+    RECORDINGS,
+    called,
+    context,
+    convert,
+    counters,
+    event,
+    line,
+    meta,
+    returned,
+    said,
+    write,
+)
+
+from agentsession.importers.codex import Codex
+from agentsession.record_entries import RunEntry
+from agentsession.session import Session
+
+SHARED = Path(
+    os.environ.get("AGENTSESSION_SHARED", Path(__file__).parents[4] / "shared"),
+    "fixtures",
+    "codex",
+)
+
+
+def recordings() -> list[Any]:
+    place = SHARED if SHARED.is_dir() else RECORDINGS
+    found = sorted(path for path in place.iterdir() if path.is_dir())
+    return [pytest.param(path, id=path.name) for path in found]
+
+
+def verify(session: Session) -> None:
+    for leaf in session.leaves:
+        session.verify_records(leaf.id)
+
+
+def ends(session: Session) -> list[tuple[str, str, tuple[str, ...]]]:
+    found = [e for e in session.entries if isinstance(e, RunEntry) and e.is_end]
+    return [(e.run_id, e.reason, tuple(e.pending)) for e in found]
+
+
+@pytest.mark.parametrize("recording", recordings())
+def test_every_run_of_a_recording_ends_as_its_entries_say(recording: Path) -> None:
+    importer = Codex()
+    for source in importer.find([recording]):
+        for native in importer.sessions(source):
+            session = importer.convert(source, native.id).session
+            verify(session)
+            verify(session.migrated())
+
+
+def turn(*between: dict[str, Any] | bytes, end: dict[str, Any]) -> list[dict[str, Any] | bytes]:
+    return [meta(), event("task_started", turn_id="t"), context(), *between, end]
+
+
+COMPLETE = event("task_complete", turn_id="t")
+
+
+def test_a_turn_that_was_answered_is_done(tmp_path: Path) -> None:
+    write(tmp_path, turn(said("user", "Hi"), said("assistant", "Ho"), counters(9, 9), end=COMPLETE))
+    session = convert(tmp_path).session
+    assert ends(session) == [("t", "done", ())]
+    verify(session)
+
+
+def test_a_turn_of_a_command_alone_has_no_answer(tmp_path: Path) -> None:
+    typed = said("user", "<user_shell_command>\nls\n</user_shell_command>")
+    write(tmp_path, turn(typed, end=COMPLETE))
+    session = convert(tmp_path).session
+    assert ends(session) == [("t", "aborted", ())]
+    (end,) = [e for e in session.entries if isinstance(e, RunEntry) and e.is_end]
+    assert end.unknown["codex"] == {"reason": "complete"}
+    verify(session)
+
+
+def test_a_turn_that_compacts_and_no_more_has_no_answer(tmp_path: Path) -> None:
+    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "All"}]}
+    compacted = line("compacted", {"message": "All", "replacement_history": [item]})
+    write(tmp_path, turn(compacted, end=COMPLETE))
+    session = convert(tmp_path).session
+    assert ends(session) == [("t", "aborted", ())]
+    verify(session)
+
+
+def test_a_turn_cut_in_its_tools_names_the_calls(tmp_path: Path) -> None:
+    custom = line(
+        "response_item",
+        {"type": "custom_tool_call", "name": "apply_patch", "input": "", "call_id": "c2"},
+    )
+    end = event("turn_aborted", turn_id="t", reason="interrupted")
+    write(tmp_path, turn(said("user", "Hi"), called("c1"), custom, end=end))
+    session = convert(tmp_path).session
+    assert ends(session) == [("t", "interrupted", ("c1",))]
+    verify(session)
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [("replaced", "interrupted"), ("review_ended", "stopped"), ("budget_limited", "stopped")],
+)
+def test_other_words_for_a_cut_turn(tmp_path: Path, word: str, reason: str) -> None:
+    between = [said("user", "Hi"), called("c1"), counters(9, 9), returned("c1")]
+    write(tmp_path, turn(*between, end=event("turn_aborted", turn_id="t", reason=word)))
+    session = convert(tmp_path).session
+    assert ends(session) == [("t", reason, ())]
+    (end,) = [e for e in session.entries if isinstance(e, RunEntry) and e.is_end]
+    assert end.unknown["codex"] == {"reason": word}
+    verify(session)
+
+
+def test_an_end_under_another_id_ends_the_turn_that_runs(tmp_path: Path) -> None:
+    end = event("task_complete", turn_id="review")
+    write(tmp_path, turn(said("user", "Hi"), said("assistant", "Ho"), counters(9, 9), end=end))
+    session = convert(tmp_path).session
+    assert ends(session) == [("t", "done", ())]
+    (found,) = [e for e in session.entries if isinstance(e, RunEntry) and e.is_end]
+    assert found.unknown["codex"] == {"turn_id": "review"}
+
+
+def test_one_response_id_twice_is_looked_at_on_the_whole_path(tmp_path: Path) -> None:
+    """A repeated turn id gives its responses one name, which a call of the first one bears."""
+    first = [said("user", "Hi"), called("c1"), counters(9, 9), returned("c1")]
+    again = [event("task_started", turn_id="t"), said("user", "On"), said("assistant", "Ho")]
+    cut = event("turn_aborted", turn_id="t", reason="interrupted")
+    write(tmp_path, turn(*first, cut, *again, counters(18, 9), end=COMPLETE))
+    verify(convert(tmp_path).session)
+
+
+def test_an_end_without_a_start_ends_nothing(tmp_path: Path) -> None:
+    write(tmp_path, [meta(), said("user", "Hi"), said("assistant", "Ho"), COMPLETE, COMPLETE])
+    session = convert(tmp_path).session
+    assert session.runs() == []
+    verify(session)
