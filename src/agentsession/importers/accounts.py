@@ -5,20 +5,14 @@ Spec: decision D11.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
 
 from agentsession.findings import Finding
 from agentsession.importers.base import Disposition, Outcome
 
-
-@dataclass(slots=True)
-class _Line:
-    kind: str
-    native_id: str
-    outcome: Outcome | None = None
-    entries: dict[str, None] = field(default_factory=dict)
-    code: str = ""
+_SEVERAL: Final = 2
 
 
 class Accounts:
@@ -33,34 +27,48 @@ class Accounts:
 
     def __init__(self, codes: Mapping[str, str]) -> None:
         self._codes = codes
-        self._lines: list[_Line] = []
+        # A column for each thing that is said of a record.
+        self._kinds: list[str] = []
+        self._names: list[str] = []
+        self._outcomes: list[Outcome | None] = []
+        self._entries: list[tuple[str, ...]] = []
+        self._said: list[str] = []
         self._found: dict[str, list[Finding]] = {}
 
     def open(self, kind: str, native_id: str) -> int:
         """Return the number of a record just read."""
-        self._lines.append(_Line(kind, native_id))
-        return len(self._lines) - 1
+        self._kinds.append(kind)
+        self._names.append(native_id)
+        self._outcomes.append(None)
+        self._entries.append(())
+        self._said.append("")
+        return len(self._kinds) - 1
 
     def entry(self, number: int, *entries: str, code: str = "") -> None:
         """Say that a record became entries of its own."""
-        self._say(number, Outcome.ENTRY, entries, code)
+        self._outcomes[number] = Outcome.ENTRY
+        self._say(number, entries, code)
 
     def folded(self, number: int, *entries: str, code: str = "") -> None:
         """Say that a record is part of an entry that stands for more."""
-        line = self._lines[number]
-        outcome = Outcome.ENTRY if line.outcome is Outcome.ENTRY else Outcome.FOLDED
-        self._say(number, outcome, entries, code)
+        if self._outcomes[number] is not Outcome.ENTRY:
+            self._outcomes[number] = Outcome.FOLDED
+        self._say(number, entries, code)
 
     def left_out(self, number: int, code: str) -> None:
         """Say that a record is in no entry, and why; what became an entry stays one."""
-        if self._lines[number].outcome is None:
-            self._say(number, Outcome.LEFT_OUT, (), code)
+        if self._outcomes[number] is None:
+            self._outcomes[number] = Outcome.LEFT_OUT
+            self._say(number, (), code)
 
-    def _say(self, number: int, outcome: Outcome, entries: Iterable[str], code: str) -> None:
-        line = self._lines[number]
-        line.outcome = outcome
-        line.code = code or line.code
-        line.entries.update(dict.fromkeys(entries))
+    def _say(self, number: int, entries: tuple[str, ...], code: str) -> None:
+        if code:
+            self._said[number] = code
+        known = self._entries[number]
+        if not known and len(entries) < _SEVERAL:
+            self._entries[number] = entries
+        elif entries != known:
+            self._entries[number] = tuple(dict.fromkeys((*known, *entries)))
 
     def find(self, code: str, where: str = "", count: int = 1) -> None:
         """Note a difference of meaning; of one code the first place is kept."""
@@ -78,23 +86,27 @@ class Accounts:
 
     def is_open(self, number: int) -> bool:
         """Return whether nothing was said of a record yet."""
-        return self._lines[number].outcome is None
+        return self._outcomes[number] is None
 
     @property
     def unsettled(self) -> list[int]:
         """The records nothing was said of yet."""
-        return [number for number, line in enumerate(self._lines) if line.outcome is None]
+        return [number for number, outcome in enumerate(self._outcomes) if outcome is None]
 
     def dispositions(self) -> tuple[Disposition, ...]:
         """Return what became of each record, in the order they were read."""
+        sentence = self._codes.get
+        columns = (self._kinds, self._names, self._outcomes, self._entries, self._said)
         return tuple(
-            Disposition(
-                line.kind,
-                line.native_id,
-                line.outcome or Outcome.LEFT_OUT,
-                tuple(line.entries),
-                line.code,
-                self._codes.get(line.code, ""),
-            )
-            for line in self._lines
+            [
+                Disposition(
+                    kind, name, outcome or Outcome.LEFT_OUT, entries, code, sentence(code, "")
+                )
+                for kind, name, outcome, entries, code in zip(*columns, strict=True)
+            ]
         )
+
+    def counted(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Return how many records there are of each kind, and how many became what."""
+        outcomes = Counter(outcome or Outcome.LEFT_OUT for outcome in self._outcomes)
+        return dict(Counter(self._kinds)), {str(one): outcomes[one] for one in Outcome}

@@ -12,6 +12,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
+
 from agentsession.findings import Finding
 from agentsession.session import Session
 from agentsession.timestamp import Timestamp
@@ -39,9 +41,8 @@ class Outcome(StrEnum):
     """It is in no entry; the code says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Disposition:
-    """What became of one native record.
+class Disposition(msgspec.Struct, frozen=True, gc=False):
+    """What became of one native record; small, for there are as many as records.
 
     Attributes:
         kind: what kind of record, in the agent's words.

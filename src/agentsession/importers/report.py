@@ -109,7 +109,7 @@ def imported(
         action=str(done.action),
         entries=len(converted.session),
         appended=len(done.entries),
-        outcomes=Counter(str(record.disposition) for record in kept),
+        outcomes=_counted(kept),
         codes=_codes(kept),
         alarms=_alarms(kept, native.id),
         findings=(*converted.findings, *done.findings),
@@ -121,6 +121,11 @@ def imported(
 def failed(native: NativeSession, source: Source, problem: str) -> Imported:
     """Return what there is to say of a session that could not be imported."""
     return Imported(native.id, native.title, str(source), tuple(native.copies), error=problem)
+
+
+def _counted(records: Iterable[Disposition]) -> dict[str, int]:
+    found = Counter([record.disposition for record in records])
+    return {str(outcome): count for outcome, count in found.items()}
 
 
 def _codes(records: Iterable[Disposition]) -> dict[str, tuple[str, int]]:
@@ -136,7 +141,7 @@ def _alarms(records: Iterable[Disposition], where: str) -> tuple[Finding, ...]:
     return tuple(
         Finding(record.code, record.sentence, f"{where}: {record.kind} {record.native_id}")
         for record in records
-        if is_alarm(record.code)
+        if record.code and is_alarm(record.code)
     )
 
 
@@ -204,7 +209,7 @@ class Tally:
             accounted: how many records its sessions have, when all were converted: with
                 these they must be all there are.
         """
-        self._count(Counter(str(r.disposition) for r in rest.records), _codes(rest.records))
+        self._count(_counted(rest.records), _codes(rest.records))
         self._alarms += _alarms(rest.records, str(source))
         self._findings += rest.findings
         self._alarms += [f for f in rest.findings if is_alarm(f.code)]

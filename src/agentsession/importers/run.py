@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import BinaryIO, Final, NamedTuple
 
+import msgspec
+
 from agentsession.errors import AgentSessionError, NoSession
 from agentsession.importers import report, workers
 from agentsession.importers.base import Converted, Importer, NativeSession, Source
@@ -242,7 +244,9 @@ def _as_written(converted: Converted, done: Plan) -> Converted:
     if not done.ids:
         return converted
     records = tuple(
-        replace(record, entry_ids=tuple(done.ids.get(one, one) for one in record.entry_ids))
+        msgspec.structs.replace(
+            record, entry_ids=tuple(done.ids.get(one, one) for one in record.entry_ids)
+        )
         for record in converted.records
     )
     return replace(converted, records=records)

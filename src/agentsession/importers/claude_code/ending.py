@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsession import text
-from agentsession.importers.base import Outcome
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.attachments import SNAPSHOT, kind_of
 from agentsession.importers.claude_code.history import is_sent, stretch_to
@@ -321,11 +320,7 @@ class Ending:
     def totals(self) -> Mapping[str, Any]:
         """Return what was counted, native and converted side by side."""
         conversion = self._conversion
-        kinds: dict[str, int] = {}
-        outcomes = {str(outcome): 0 for outcome in Outcome}
-        for one in self._accounts.dispositions():
-            kinds[one.kind] = kinds.get(one.kind, 0) + 1
-            outcomes[str(one.disposition)] += 1
+        kinds, outcomes = self._accounts.counted()
         return {
             "records": len(conversion.records),
             "kinds": kinds,
