@@ -33,7 +33,7 @@ from agentsession.record_entries import (
     RunEntry,
     UnknownEntry,
 )
-from agentsession.timestamp import Timestamp
+from agentsession.timestamp import Timestamp, valid
 
 ENTRY_TYPES: dict[str, type[Entry]] = {
     kind.TYPE: kind
@@ -162,13 +162,7 @@ def _plain_header(line: bytes) -> Header | None:
         return None
     if found.type != "session" or not found.id:
         return None
-    try:
-        created = Timestamp.parse(found.created_at)
-    except ValueError:
-        return None
-    if created.is_zero:
-        return None
-    if not found.payload.startswith(versions.PAYLOAD_PREFIX):
+    if not valid(found.created_at) or not found.payload.startswith(versions.PAYLOAD_PREFIX):
         return None
     return Header.of_values(
         line,
@@ -177,7 +171,6 @@ def _plain_header(line: bytes) -> Header | None:
             "format": found.format,
             "id": found.id,
             "created": found.created_at,
-            "created_at": created,
             "payload": found.payload,
             "cwd": found.cwd or "",
             "parent_session": found.parent_session or "",

@@ -129,7 +129,12 @@ class Header(Record):
         found = (self._values or {}).get("created_at")
         if isinstance(found, Timestamp):
             return found
-        return Timestamp.parse(self.created) if self.created else None
+        if not self.created:
+            return None
+        parsed = Timestamp.parse(self.created)
+        if self._values is not None:
+            self._values["created_at"] = parsed
+        return parsed
 
     @property
     def version(self) -> Version:

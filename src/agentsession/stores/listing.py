@@ -6,7 +6,7 @@ Spec: stores 4.7.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,8 +21,12 @@ from agentsession.stores.base import ListFilter, Summary, newest_first
 from agentsession.stores.layout import SUFFIX, is_file_of
 
 # A line is an info or a link only where it has the word, or an escape of one of its letters.
-_WORDS = (b'"info"', b'"link"', b"\\u006")
+_INFO = b'"info"'
+_LINK = b'"link"'
+_ESCAPE = b"\\u006"
 _HEADER_BYTES = 4096
+# So long is a time without its zone; digits after nanoseconds do not count (format 3.3).
+_NANOSECONDS = len("2026-01-01T00:00:00.123456789")
 
 
 def list_sessions(root: Path, asked: ListFilter) -> Iterator[Summary | AgentSessionError]:
@@ -37,16 +41,17 @@ def list_sessions(root: Path, asked: ListFilter) -> Iterator[Summary | AgentSess
     errors: list[AgentSessionError] = []
     # With a limit only the newest are read whole, so their headers are sorted first.
     whole = asked.reads_entries and not asked.limit
+    block = 0 if whole and not _asks_of_headers(asked) else _HEADER_BYTES
     for path in _files(root, errors):
         try:
-            summary = summarize(path, asked, whole=whole)
+            summary = _summary(path, asked, block, whole=whole)
         except AgentSessionError as error:
             errors.append(error)
             continue
         if summary is not None:
             found.append(summary)
     yielded = 0
-    for summary in newest_first(found):
+    for summary in _newest_first(found):
         if asked.limit and yielded == asked.limit:
             break
         try:
@@ -58,6 +63,19 @@ def list_sessions(root: Path, asked: ListFilter) -> Iterator[Summary | AgentSess
             yielded += 1
             yield scanned
     yield from errors
+
+
+def _newest_first(found: list[Summary]) -> list[Summary]:
+    """As :func:`newest_first`; the usual times, in UTC, are compared as they are written."""
+    if not all(summary.header.created.endswith("Z") for summary in found):
+        return newest_first(found)
+
+    def key(summary: Summary) -> tuple[str, str]:
+        header = summary.header
+        written = header.created[:_NANOSECONDS].rstrip("Z")
+        return (written.rstrip("0").rstrip(".") if "." in written else written, header.id)
+
+    return sorted(found, key=key, reverse=True)
 
 
 def find(root: Path, session_id: str) -> Path | None:
@@ -123,12 +141,18 @@ def _files(root: Path, errors: list[AgentSessionError]) -> Iterator[str]:
         yield from (directory + name for name in names if name.endswith(SUFFIX))
 
 
-def summarize(path: str, asked: ListFilter, *, whole: bool) -> Summary | None:
+def _asks_of_headers(asked: ListFilter) -> bool:
+    """Whether some headers may not pass, so that their entries need not be read."""
+    return bool(asked.cwd or asked.parent_session or asked.after or asked.before)
+
+
+def _summary(path: str, asked: ListFilter, block: int, *, whole: bool) -> Summary | None:
     """Return what a file says of itself; ``None`` when it is gone or its header does not pass.
 
     Args:
         path: the file.
         asked: what its header has to pass.
+        block: how many bytes to look for the header in at first; 0 for all there are.
         whole: read the entries too, for the name and the successor.
 
     Spec: stores 4.7.
@@ -138,13 +162,15 @@ def summarize(path: str, asked: ListFilter, *, whole: bool) -> Summary | None:
     """
     try:
         fd, status = files.open_with_status(path)
+        size = status.st_size
         try:
-            number, line, data = _first_line(fd, status.st_size, whole=whole)
-            header = _header(path, number, line, empty=not status.st_size)
+            data = os.read(fd, block or size + 1)
+            number, line, data = _first_line(fd, size, data)
+            header = _header(path, number, line, empty=not size)
             if not asked.matches(header):
                 return None
-            if whole and len(data) < status.st_size:
-                data += _rest(fd, status.st_size)
+            if whole and len(data) < size:
+                data += _rest(fd, size)
         finally:
             os.close(fd)
     except FileNotFoundError:
@@ -157,14 +183,13 @@ def summarize(path: str, asked: ListFilter, *, whole: bool) -> Summary | None:
         name=name,
         superseded_by=superseded_by,
         file=path,
-        size=status.st_size,
+        size=size,
         modified_ns=status.st_mtime_ns,
     )
 
 
-def _first_line(fd: int, size: int, *, whole: bool) -> tuple[int, bytes, bytes]:
+def _first_line(fd: int, size: int, data: bytes) -> tuple[int, bytes, bytes]:
     """The first line that is not empty, its number, and all that was read for it."""
-    data = os.read(fd, size + 1 if whole else _HEADER_BYTES)
     number, start = 1, 0
     while True:
         end = data.find(b"\n", start)
@@ -229,16 +254,42 @@ def scan(data: bytes) -> tuple[str, str]:
 
     Spec: stores 4.7.
     """
+    if data.rfind(_ESCAPE) >= 0:
+        return _scan_in_order(data)
+    return _last(data, _INFO, _name), _last(data, _LINK, _successor)
+
+
+def _last(data: bytes, word: bytes, told_by: Callable[[_Noted], str]) -> str:
+    """What the last line that has a word and tells something tells; no later one is decoded."""
+    at = data.rfind(word)
+    while at >= 0:
+        start = data.rfind(b"\n", 0, at) + 1
+        end = data.find(b"\n", at)
+        found = _noted(data[start : end if end >= 0 else len(data)])
+        told = told_by(found) if found else ""
+        if told:
+            return told
+        at = data.rfind(word, 0, start)
+    return ""
+
+
+def _scan_in_order(data: bytes) -> tuple[str, str]:
+    """As :func:`scan`, for data whose words may be spelled with escapes."""
     name = superseded_by = ""
     for line in _lines_that_may_matter(data if data.endswith(b"\n") else data + b"\n"):
         found = _noted(line)
-        if found is None:
-            continue
-        if found.type == "info":
-            name = found.name or name
-        elif found.type == "link" and found.rel == "continued_in":
-            superseded_by = found.session or superseded_by
+        if found is not None:
+            name = _name(found) or name
+            superseded_by = _successor(found) or superseded_by
     return name, superseded_by
+
+
+def _name(line: _Noted) -> str:
+    return (line.name or "") if line.type == "info" else ""
+
+
+def _successor(line: _Noted) -> str:
+    return (line.session or "") if line.type == "link" and line.rel == "continued_in" else ""
 
 
 class _Noted(msgspec.Struct):
@@ -268,7 +319,7 @@ def _noted(line: bytes) -> _Noted | None:
 
 def _lines_that_may_matter(data: bytes) -> list[bytes]:
     """The lines that may be an info or a link, in file order; no other can be."""
-    places = [at for word in _WORDS for at in _places(data, word)]
+    places = [at for word in (_INFO, _LINK, _ESCAPE) for at in _places(data, word)]
     if not places:
         return []
     starts = {data.rfind(b"\n", 0, at) + 1 for at in places}
