@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.history import Stretch, stretch_to
 from agentsession.importers.claude_code.logged import Logged
+from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.requestlog import CannotRebuild, Request, RequestLog
 from agentsession.importers.claude_code.transcript import Answer
-from agentsession.importers.claude_code.units import Piece
 from agentsession.importers.drafting import Node
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Asking:
     ) -> tuple[Node, int]:
         """The node that a request goes on from, and how many of its units stand there."""
         conversion = self._conversion
-        keys = [piece.unit.key for piece in pieces]
+        keys = [piece.key for piece in pieces]
         at, found = conversion.draft.walk(conversion.draft.root, keys)
         have = base.depth
         if found >= len(keys) or not have or found >= have:
@@ -95,7 +95,7 @@ class Asking:
     def _credit(self, pieces: Sequence[Piece], node: Node) -> None:
         accounts = self._conversion.accounts
         for piece in pieces:
-            for record in self._logged.told.get(piece.unit.native_id, ()):
+            for record in self._logged.told.get(piece.native_id, ()):
                 if accounts.is_open(record.number):
                     accounts.folded(record.number, node.entry_id)
 

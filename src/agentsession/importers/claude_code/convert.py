@@ -19,13 +19,14 @@ from agentsession.importers.claude_code.asking import Asking
 from agentsession.importers.claude_code.codes import CODES
 from agentsession.importers.claude_code.ending import Ending
 from agentsession.importers.claude_code.history import Stretch, stretch_to
+from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.requestlog import CannotRebuild, Request, RequestLog
 from agentsession.importers.claude_code.rules import Rules
 from agentsession.importers.claude_code.sending import Sending, Tail
 from agentsession.importers.claude_code.source import Conversation, Sources
 from agentsession.importers.claude_code.transcript import Answer, Transcript
-from agentsession.importers.claude_code.units import Piece, Times, Units
+from agentsession.importers.claude_code.units import Times, Units
 from agentsession.importers.claude_code.writing import Writer
 from agentsession.importers.drafting import Node, TreeDraft
 from agentsession.parts import Harness
@@ -256,14 +257,14 @@ class Conversion:
         """Fold what a resume lost. Spec: claude-code 5.2."""
         whole = self.sending.whole(stretch, record.index, rules, record.file)
         keys, _ = self.draft.keys_at(node)
-        if [piece.unit.key for piece in whole] == keys or not whole:
+        if [piece.key for piece in whole] == keys or not whole:
             return node
         self.accounts.find("lost-by-loader", record.where)
         return self.fold(node, whole, record)
 
     def extend(self, base: Node, tail: Tail, record: Record) -> Node:
         """Go on from a node with what was sent beyond it, and note what was not."""
-        node, found = self.draft.walk(base, [piece.unit.key for piece in tail.pieces])
+        node, found = self.draft.walk(base, [piece.key for piece in tail.pieces])
         node = self._link(node, record)
         for snapshot in tail.snapshots:
             node = self.writer.snapshot(node, snapshot)
@@ -278,7 +279,7 @@ class Conversion:
         return self.writer.put(node, piece)
 
     def _record(self, piece: Piece) -> Record | None:
-        return self.transcript.by_uuid.get(piece.unit.native_id)
+        return self.transcript.by_uuid.get(piece.native_id)
 
     def _beside(self, node: Node, tail: Tail, record: Record) -> Node:
         """Account for what was sent as part of something else, and for what was not sent."""
@@ -394,15 +395,15 @@ class Conversion:
         self, node: Node, pieces: list[Piece], stretch: Stretch, tail: Tail, record: Record
     ) -> Node:
         """Go on after a compaction; attachments may have been sent before its summary."""
-        held = {piece.unit.key for piece in pieces}
-        summary = next((p.unit.native_id for p in pieces), "")
+        held = {piece.key for piece in pieces}
+        summary = next((p.native_id for p in pieces), "")
         whole: list[Piece] = []
         placed = False
         for piece in tail.pieces:
-            if piece.unit.native_id == summary and not placed:
+            if piece.native_id == summary and not placed:
                 placed = True
                 whole += pieces
-            elif piece.unit.key not in held:
+            elif piece.key not in held:
                 whole.append(piece)
         if not placed:
             whole = [*pieces, *whole]

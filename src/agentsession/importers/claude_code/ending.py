@@ -245,7 +245,7 @@ class Ending:
         conversion = self._conversion
         record.noted = ""
         for place, piece in enumerate(conversion.units.of(record)):
-            item = dict(piece.unit.item)
+            item = piece.item
             native = record.beside(names.ENVELOPE)
             entry = QueuedEntry(
                 item,

@@ -19,7 +19,9 @@ from agentsession import text
 from agentsession.errors import AgentSessionError
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_REFUSALS: Final = (msgspec.MsgspecError, RecursionError, ValueError)
+REFUSALS: Final = (msgspec.MsgspecError, RecursionError, ValueError)
+"""What a fast decoder raises where only the exact way can tell."""
+
 _BUFFER: Final = 1 << 20
 _DEPTH: Final = 400
 _STRINGS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"')
@@ -56,7 +58,7 @@ def members_of(line: bytes) -> Members | None:
     if text.is_utf8(line) and b"\\ud" not in line and b"\\uD" not in line:
         try:
             return _members(line)
-        except _REFUSALS:
+        except REFUSALS:
             pass
     try:
         value = text.parse(line)
@@ -82,7 +84,7 @@ def value_of(raw: bytes | msgspec.Raw | None) -> Any:
         return None
     try:
         return msgspec.json.decode(raw)
-    except _REFUSALS:
+    except REFUSALS:
         pass
     try:
         return _finite(text.parse(bytes(raw)))

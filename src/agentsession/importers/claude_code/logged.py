@@ -13,10 +13,11 @@ from agentsession import text
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.attachments import bare, injected
 from agentsession.importers.claude_code.blocks import Block
+from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.requestlog import Request, RequestLog
 from agentsession.importers.claude_code.transcript import Transcript
-from agentsession.importers.claude_code.units import Piece, Units
+from agentsession.importers.claude_code.units import Units
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Logged:
             message = self.log.message(digest)
             place = _Place(near, request.record.index, ts, used)
             for piece in self._message(digest, message, place):
-                used.add(piece.unit.key)
+                used.add(piece.key)
                 found.append(piece)
         return found
 
@@ -79,7 +80,7 @@ class Logged:
             piece = self._matching(blocks, at, role, place)
             if piece is None:
                 piece = self._units.injected(digest, at, blocks[at], role=role, ts=place.ts)
-                self._credit(str(piece.unit.native_id), blocks[at], place.near)
+                self._credit(str(piece.native_id), blocks[at], place.near)
             yield piece
             at += max(1, len(piece.blocks))
 
@@ -104,7 +105,7 @@ class Logged:
         for record in self._candidates(block, role, place.near, place.until):
             for piece in self._units.of(record):
                 sent = list(blocks[at : at + len(piece.blocks)])
-                if piece.unit.key in place.used:
+                if piece.key in place.used:
                     continue
                 if sent == list(piece.blocks):
                     return piece

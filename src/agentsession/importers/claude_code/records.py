@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from sys import intern
 from typing import Any, Final
 
 import msgspec
@@ -14,7 +15,9 @@ import msgspec
 from agentsession import text
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.blocks import Block, content_blocks
+from agentsession.importers.claude_code.heads import NOTHING, Head, escapes, exact_head, fast_head
 from agentsession.importers.claude_code.lines import (
+    REFUSALS,
     Members,
     is_deep,
     members_of,
@@ -29,65 +32,7 @@ _LONG: Final = 800
 _STAMP: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z", re.ASCII)
 _SPOKEN: Final = frozenset({names.USER, names.ASSISTANT})
 
-
-class _Block(msgspec.Struct, gc=False):
-    type: Any = None
-    id: Any = None
-    tool_use_id: Any = None
-
-
-class _Message(msgspec.Struct, gc=False):
-    id: Any = None
-    model: Any = None
-    content: list[_Block] | str | None = None
-    usage: Any = None
-    stop_reason: Any = None
-
-
-class _Head(msgspec.Struct, gc=False):
-    type: Any = None
-    uuid: Any = None
-    parent: Any = msgspec.field(default=None, name="parentUuid")
-    timestamp: Any = None
-    version: Any = None
-    cwd: Any = None
-    branch: Any = msgspec.field(default=None, name="gitBranch")
-    request: Any = msgspec.field(default=None, name="requestRef")
-    sidechain: Any = msgspec.field(default=None, name="isSidechain")
-    meta: Any = msgspec.field(default=None, name="isMeta")
-    summary: Any = msgspec.field(default=None, name="isCompactSummary")
-    shown: Any = msgspec.field(default=None, name="isVisibleInTranscriptOnly")
-    error: Any = msgspec.field(default=None, name="isApiErrorMessage")
-    subtype: Any = None
-    message: _Message | None = None
-
-
-_head = msgspec.json.Decoder(_Head).decode
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_REFUSALS: Final = (msgspec.MsgspecError, RecursionError, ValueError)
-
-
-def _exact_head(members: Members) -> _Head:
-    """The head of a line that the fast decoder refuses."""
-    message = value_of(members.get("message"))
-    inner: _Message | None = None
-    if isinstance(message, dict):
-        blocks = [
-            _Block(block.get("type"), block.get("id"), block.get("tool_use_id"))
-            for block in content_blocks(message.get("content"))
-        ]
-        inner = _Message(
-            message.get("id"),
-            message.get("model"),
-            blocks,
-            message.get("usage"),
-            message.get("stop_reason"),
-        )
-    told = {name: value_of(members.get(wire)) for name, wire in _WIRE.items()}
-    return _Head(**{**told, "message": inner})
-
-
-_WIRE: Final = {field.name: field.encode_name for field in msgspec.structs.fields(_Head)}
 
 
 class Record:
@@ -103,6 +48,23 @@ class Record:
         is_damaged: whether it is no record.
         type: its type; empty when it has none.
         uuid, parent: its own id in the tree, and that of the record above.
+        time: when it was written, as the format writes it; empty for no time that can be.
+        version, cwd, branch: the release that wrote it, and where; empty when it does not say.
+        request: the id of the logged request that it answers; empty for none.
+        is_plain: whether its strings are spelled as the format does; see :func:`escapes`.
+        is_tree: whether it stands in a conversation's tree.
+        is_sidechain: whether it belongs to a sub-agent.
+        is_answer: whether it is a part of a model's answer, or stands for one.
+        is_synthetic: whether the program made the answer up.
+        is_error: whether it stands for an answer that the program reported a failure with.
+        is_meta: whether the program wrote a user's message.
+        is_summary: whether it holds the summary of a compaction.
+        is_shown_only: whether it is marked as shown and not sent.
+        is_boundary: whether a compaction begins the history anew here.
+        is_local_command: whether it is the output of a command that the program ran by itself.
+        model: the model that answered; empty when no model did.
+        role, stop_reason: what the message says of them.
+        content: the blocks of its message, or its words; ``None`` for neither.
         message_id: of a part of an answer, the answer's id.
         calls, results: the ids of the calls that it holds, and of those it has results of.
         kinds: the types of the blocks of its message.
@@ -113,28 +75,47 @@ class Record:
 
     __slots__ = (
         "_blocks",
-        "_head",
         "_members",
         "_message",
-        "_time",
+        "_usage",
+        "branch",
         "calls",
+        "content",
+        "cwd",
         "file",
         "index",
+        "is_answer",
+        "is_boundary",
         "is_damaged",
+        "is_error",
+        "is_local_command",
+        "is_meta",
+        "is_plain",
+        "is_shown_only",
+        "is_sidechain",
+        "is_summary",
+        "is_synthetic",
+        "is_tree",
         "kinds",
         "line",
         "message_id",
+        "model",
         "noted",
         "number",
         "original",
         "parent",
         "raw",
+        "request",
         "results",
+        "role",
         "size",
+        "stop_reason",
+        "time",
         "type",
         "unflagged_from",
         "unknown",
         "uuid",
+        "version",
     )
 
     def __init__(self, raw: bytes, file: int, line: int) -> None:
@@ -151,56 +132,95 @@ class Record:
         self._message: dict[str, Any] | None = None
         self._blocks: list[Block] | None = None
         self._members: Members | None = None
-        self._time: str | None = None
+        self._usage: Any = None
         self.is_damaged = False
-        try:
-            head = _head(raw) if text.is_utf8(raw) and b"\\u" not in raw else self._slow()
-        except _REFUSALS:
-            head = self._slow()
-        self._head = head
+        head = self._read(raw)
         kind = head.type
-        self.type = kind if isinstance(kind, str) else ""
+        self.type = intern(kind) if isinstance(kind, str) else ""
         if self.size > _LONG and is_deep(raw):
             self.type = f"deep {self.type}".strip()
-        uuid, parent = head.uuid, head.parent
-        self.uuid = uuid if isinstance(uuid, str) else ""
-        self.parent = parent if isinstance(parent, str) else ""
-        self.message_id = ""
-        self.calls: tuple[str, ...] = ()
-        self.results: tuple[str, ...] = ()
-        self.kinds: tuple[Any, ...] = ()
-        message = head.message
-        if message is not None and self.type in _SPOKEN:
-            self._look_inside(message)
-        elif self.type == names.ASSISTANT:
-            self.message_id = self.uuid
+            self.is_plain = False
+        self._place(head)
+        self._say(head)
 
-    def _slow(self) -> _Head:
-        members = members_of(self.raw)
+    def _read(self, raw: bytes) -> Head:
+        needs_exact, self.is_plain = escapes(raw)
+        if not needs_exact and text.is_utf8(raw):
+            try:
+                return fast_head(raw)
+            except REFUSALS:
+                pass
+        self.is_plain = False
+        members = members_of(raw)
         if members is None:
             self.is_damaged = True
-            return _Head()
+            return Head()
         self._members = members
         self.raw = b"{%b}" % b",".join(
             b"%b:%b" % (text.encode(name), bytes(value)) for name, value in members.items()
         )
-        return _exact_head(members)
+        head, self._usage = exact_head(members)
+        return head
 
-    def _look_inside(self, message: _Message) -> None:
-        if self.type == names.ASSISTANT:
-            found = message.id
-            self.message_id = found if isinstance(found, str) and found else self.uuid
-        content = message.content
+    def _place(self, head: Head) -> None:
+        """Take in where the record stands, and what surrounded it."""
+        kind, uuid, parent, version = self.type, head.uuid, head.parent, head.version
+        cwd, branch, request, subtype = head.cwd, head.branch, head.request, head.subtype
+        self.uuid = uuid if isinstance(uuid, str) else ""
+        self.parent = parent if isinstance(parent, str) else ""
+        self.version = intern(version) if isinstance(version, str) else ""
+        self.cwd = intern(cwd) if isinstance(cwd, str) else ""
+        self.branch = intern(branch) if isinstance(branch, str) else ""
+        self.request = request if isinstance(request, str) else ""
+        self.time = _time(head.timestamp)
+        self.is_tree = bool(self.uuid)
+        self.is_sidechain = head.sidechain is True
+        self.is_meta = head.meta is True
+        self.is_summary = head.summary is True
+        self.is_shown_only = head.shown is True and not self.is_summary
+        is_system = kind == names.SYSTEM
+        self.is_boundary = is_system and subtype == "compact_boundary"
+        self.is_local_command = is_system and subtype == "local_command"
+        self.is_answer = kind == names.ASSISTANT
+        self.is_error = self.is_answer and head.error is True
+
+    def _say(self, head: Head) -> None:
+        """Take in what its message is."""
+        message = head.message
+        self.is_synthetic = False
+        self.message_id = self.uuid if self.is_answer else ""
+        self.model = ""
+        self.role: Any = None
+        self.content: Any = None
+        self.stop_reason: Any = None
+        self.calls: tuple[str, ...] = ()
+        self.results: tuple[str, ...] = ()
+        self.kinds: tuple[Any, ...] = ()
+        if message is None:
+            return
+        model = message.model
+        self.is_synthetic = self.is_answer and model == names.SYNTHETIC
+        if isinstance(model, str) and model != names.SYNTHETIC:
+            self.model = intern(model)
+        self.role = message.role
+        self.stop_reason = message.stop_reason
+        if message.usage is not NOTHING:
+            self._usage = message.usage
+        if self.type not in _SPOKEN:
+            return
+        if self.is_answer and isinstance(message.id, str) and message.id:
+            self.message_id = message.id
+        self.content = content = message.content
         if not isinstance(content, list):
             return
-        self.kinds = tuple(block.type for block in content)
-        if "tool_use" in self.kinds:
+        self.kinds = kinds = tuple([block.type for block in content])
+        if "tool_use" in kinds:
             self.calls = tuple(
                 block.id
                 for block in content
                 if block.type == "tool_use" and isinstance(block.id, str) and block.id
             )
-        if "tool_result" in self.kinds:
+        if "tool_result" in kinds:
             self.results = tuple(
                 block.tool_use_id
                 for block in content
@@ -208,59 +228,6 @@ class Record:
                 and isinstance(block.tool_use_id, str)
                 and block.tool_use_id
             )
-
-    # The tree.
-
-    @property
-    def is_tree(self) -> bool:
-        """Whether the record stands in a conversation's tree."""
-        return bool(self.uuid)
-
-    @property
-    def is_sidechain(self) -> bool:
-        """Whether it belongs to a sub-agent."""
-        return self._head.sidechain is True
-
-    @property
-    def is_answer(self) -> bool:
-        """Whether it is a part of a model's answer, or stands for one."""
-        return self.type == names.ASSISTANT
-
-    @property
-    def is_synthetic(self) -> bool:
-        """Whether the program made the answer up."""
-        message = self._head.message
-        return self.is_answer and message is not None and message.model == names.SYNTHETIC
-
-    @property
-    def is_error(self) -> bool:
-        """Whether it stands for an answer that the program reported a failure with."""
-        return self.is_answer and self._head.error is True
-
-    @property
-    def is_meta(self) -> bool:
-        """Whether the program wrote a user's message."""
-        return self._head.meta is True
-
-    @property
-    def is_summary(self) -> bool:
-        """Whether it holds the summary of a compaction."""
-        return self._head.summary is True
-
-    @property
-    def is_shown_only(self) -> bool:
-        """Whether it is marked as shown and not sent."""
-        return self._head.shown is True and not self.is_summary
-
-    @property
-    def is_boundary(self) -> bool:
-        """Whether a compaction begins the history anew here."""
-        return self.type == names.SYSTEM and self._head.subtype == "compact_boundary"
-
-    @property
-    def is_local_command(self) -> bool:
-        """Whether it is the output of a command that the program ran by itself."""
-        return self.type == names.SYSTEM and self._head.subtype == "local_command"
 
     # Members.
 
@@ -270,7 +237,7 @@ class Record:
         if self._members is None:
             try:
                 self._members = {} if self.is_damaged else _members(self.raw)
-            except _REFUSALS:
+            except REFUSALS:
                 self._members = members_of(self.raw) or {}
         return self._members
 
@@ -287,38 +254,10 @@ class Record:
         return value_of(self.get(name))
 
     @property
-    def version(self) -> str:
-        """The release that wrote it; empty when it does not say."""
-        found = self._head.version
-        return found if isinstance(found, str) else ""
-
-    @property
-    def cwd(self) -> str:
-        """The working directory; empty when it does not say."""
-        found = self._head.cwd
-        return found if isinstance(found, str) else ""
-
-    @property
-    def branch(self) -> str:
-        """The git branch; empty when it does not say."""
-        found = self._head.branch
-        return found if isinstance(found, str) else ""
-
-    @property
-    def request(self) -> str:
-        """The id of the logged request that it answers; empty for none."""
-        found = self._head.request
-        return found if isinstance(found, str) else ""
-
-    @property
     def usage(self) -> Any:
         """What the message says of its tokens."""
-        return self._head.message.usage if self._head.message is not None else None
-
-    @property
-    def stop_reason(self) -> Any:
-        """Why the answer ended; ``None`` when it had not."""
-        return self._head.message.stop_reason if self._head.message is not None else None
+        found = self._usage
+        return value_of(found) if isinstance(found, msgspec.Raw) else found
 
     @property
     def message(self) -> dict[str, Any]:
@@ -342,35 +281,9 @@ class Record:
         self._members = None
 
     @property
-    def model(self) -> str:
-        """The model that answered; empty when no model did."""
-        message = self._head.message
-        found = message.model if message is not None else None
-        return found if isinstance(found, str) and found != names.SYNTHETIC else ""
-
-    @property
-    def time(self) -> str:
-        """When it was written, as the format writes it; empty for no time that can be."""
-        if self._time is None:
-            self._time = self._read_time()
-        return self._time
-
-    def _read_time(self) -> str:
-        written = self._head.timestamp
-        if not isinstance(written, str) or not _FIRST <= written[:4] < _LAST:
-            return ""
-        try:
-            if _STAMP.fullmatch(written) is not None and datetime.fromisoformat(written):
-                return written
-            return Timestamp.parse(written).text
-        except ValueError:
-            return ""
-
-    @property
     def nanoseconds(self) -> int | None:
         """When it was written, in nanoseconds since the epoch."""
-        written = self.time
-        return Timestamp.parse(written).nanoseconds if written else None
+        return Timestamp.parse(self.time).nanoseconds if self.time else None
 
     @property
     def where(self) -> str:
@@ -401,6 +314,18 @@ class Record:
         if self.unknown is None:
             self.unknown = tuple(name for name in self.members if name not in names.MEMBERS)
         return self.unknown
+
+
+def _time(written: object) -> str:
+    """A time as the format writes it; empty for none that can be."""
+    if not isinstance(written, str) or not _FIRST <= written[:4] < _LAST:
+        return ""
+    try:
+        if _STAMP.fullmatch(written) is not None and datetime.fromisoformat(written):
+            return written
+        return Timestamp.parse(written).text
+    except ValueError:
+        return ""
 
 
 _NAMES: Final = {name: text.encode(name) for name in names.MEMBERS}

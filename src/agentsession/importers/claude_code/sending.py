@@ -19,10 +19,11 @@ from agentsession.importers.claude_code.history import (
     starts_process,
     stretch_to,
 )
+from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.rules import Rules
 from agentsession.importers.claude_code.transcript import Answer, Transcript
-from agentsession.importers.claude_code.units import Piece, Units
+from agentsession.importers.claude_code.units import Units
 
 _SPOKEN: Final = names.TREE - {names.PROGRESS}
 

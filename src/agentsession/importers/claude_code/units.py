@@ -6,8 +6,7 @@ Spec: claude-code 5.1, 5.4.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from agentsession import text
 from agentsession.importers.claude_code import names
@@ -19,8 +18,9 @@ from agentsession.importers.claude_code.blocks import (
     hidden_item,
     user_items,
 )
+from agentsession.importers.claude_code.pieces import Piece
+from agentsession.importers.claude_code.plain import plain_answer_item, plain_user_item
 from agentsession.importers.claude_code.records import Record
-from agentsession.importers.drafting import Unit
 
 _OF_ANSWER: Final = names.ENVELOPE | {
     "requestId",
@@ -42,27 +42,12 @@ _OF_ANSWER: Final = names.ENVELOPE | {
 _KEPT: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A unit, and the blocks that it stands for on the wire.
-
-    Attributes:
-        unit: the unit.
-        blocks: the blocks.
-        kind: the type of the first block.
-        call_id: of a call or its result, the call's id.
-        derived: its words are those of one release, and may have been others.
-    """
-
-    unit: Unit
-    blocks: tuple[Block, ...]
-    kind: str
-    call_id: str = ""
-    derived: bool = False
-
-
 class Units:
-    """Makes the units of records; each record's units are always the same."""
+    """Makes the units of records; each record's units are always the same.
+
+    Args:
+        times: when each record was written.
+    """
 
     def __init__(self, times: Times) -> None:
         self._times = times
@@ -91,9 +76,12 @@ class Units:
         return []
 
     def _user(self, record: Record) -> list[Piece]:
-        role = record.message.get("role")
-        made = user_items(record.uuid, record.blocks, "system" if role == "system" else "user")
+        role = "system" if record.role == "system" else "user"
         beside = record.beside()
+        item, origin = plain_user_item(record, role)
+        if item:
+            return [self._plain(record, item, origin, native=beside, hidden=record.is_meta)]
+        made = user_items(record.uuid, record.blocks, role)
         return [
             self._piece(record, place, one, hidden=record.is_meta, native=b"" if place else beside)
             for place, one in enumerate(made)
@@ -102,6 +90,10 @@ class Units:
     def _answer(self, record: Record) -> list[Piece]:
         found = []
         response = "" if record.is_synthetic else record.message_id
+        item, origin = plain_answer_item(record)
+        if item:
+            native = record.beside(_OF_ANSWER)
+            return [self._plain(record, item, origin, native=native, response=response)]
         for place, block in enumerate(record.blocks):
             name = f"{record.uuid}.{place}" if place else record.uuid
             made = assistant_item(name, block, record.message_id, record.model)
@@ -121,7 +113,8 @@ class Units:
             made = hidden_item(name, block, "user")
             kept = b"" if place else native
             piece = self._piece(record, place, made, hidden=hidden, native=kept)
-            pieces.append(replace(piece, derived=told.derived))
+            piece.derived = told.derived
+            pieces.append(piece)
         return pieces
 
     def system_turn(self, records: Sequence[Record]) -> Piece:
@@ -140,38 +133,55 @@ class Units:
         attached = [record.beside(names.ENVELOPE | {"rendered"}) for record in records]
         native = b'{"attachments":[%b]}' % b",".join(attached)
         piece = self._piece(first, 0, made, hidden=hidden, native=native)
-        return replace(piece, unit=replace(piece.unit, key=key, role="system"))
+        piece.key, piece.role = key, "system"
+        return piece
 
     def variant(self, piece: Piece, blocks: Sequence[Block], record: Record) -> Piece:
         """Return a record's unit with its content as a request had it."""
         sent = list(blocks)
+        name = str(piece.item["id"])
         if record.is_answer:
-            made = assistant_item(
-                str(piece.unit.item["id"]), sent[0], record.message_id, record.model
-            )
+            made = assistant_item(name, sent[0], record.message_id, record.model)
         elif sent[0].get("type") == "tool_result":
-            made = hidden_item(str(piece.unit.item["id"]), sent[0], "user")
+            made = hidden_item(name, sent[0], "user")
         else:
-            role = piece.unit.item.get("role")
-            name = str(piece.unit.item["id"])
+            role = piece.item.get("role")
             made = next(user_items(name, sent, role if isinstance(role, str) else "user"))
-        key = (piece.unit.key, text.encode(sent))
-        unit = replace(piece.unit, key=key, item=made.item, origin=made.origin)
-        return replace(piece, unit=unit, blocks=tuple(sent))
+        found = Piece.of(made, (piece.key, text.encode(sent)), piece.native_id, piece.ts)
+        found.role, found.response, found.native = piece.role, piece.response, piece.native
+        found.hidden, found.record = piece.hidden, piece.record
+        found.kind, found.call_id, found.derived = piece.kind, piece.call_id, piece.derived
+        found.sent = tuple(sent)
+        return found
 
     def injected(self, digest: str, place: int, block: Block, *, role: str, ts: str) -> Piece:
         """Return the unit of a block that stands in no record."""
         made = hidden_item(f"{digest[:24]}.{place}", block, role)
-        unit = Unit(
-            ("injected", digest, place),
-            made.item,
-            f"{digest}.{place}",
-            role="injected",
-            ts=ts,
-            origin=made.origin,
-            hidden=True,
-        )
-        return Piece(unit, made.blocks, made.kind, made.call_id)
+        found = Piece.of(made, ("injected", digest, place), f"{digest}.{place}", ts)
+        found.role, found.hidden = "injected", True
+        return found
+
+    def _plain(
+        self,
+        record: Record,
+        item: bytes,
+        origin: bytes,
+        *,
+        hidden: bool = False,
+        native: bytes = b"",
+        response: str = "",
+    ) -> Piece:
+        """The one unit of a record whose message is one plain block."""
+        name = record.uuid
+        found = Piece((name, 0), name, item, origin, record.time or self._times.of(record))
+        found.source = record
+        found.response, found.native, found.hidden = response, native, hidden
+        found.record = record.number
+        content = record.content
+        found.kind = content[0].type if isinstance(content, list) else "text"
+        calls = record.calls or record.results
+        found.call_id = calls[0] if calls else ""
+        return found
 
     def _piece(
         self,
@@ -183,19 +193,12 @@ class Units:
         native: bytes = b"",
         response: str = "",
     ) -> Piece:
-        unit = Unit(
-            (record.uuid, place),
-            made.item,
-            record.uuid,
-            role=f"item{place}" if place else "item",
-            ts=self._times.of(record),
-            response=response,
-            origin=made.origin,
-            native=native,
-            hidden=hidden,
-            record=record.number,
-        )
-        return Piece(unit, made.blocks, made.kind, made.call_id)
+        found = Piece.of(made, (record.uuid, place), record.uuid, self._times.of(record))
+        if place:
+            found.role = f"item{place}"
+        found.response, found.native, found.hidden = response, native, hidden
+        found.record = record.number
+        return found
 
 
 class Times:
@@ -223,8 +226,3 @@ class Times:
             if found:
                 return found
         return self._start
-
-
-def any_text(value: Any) -> str:
-    """Return a value that is a string; empty for anything else."""
-    return value if isinstance(value, str) else ""

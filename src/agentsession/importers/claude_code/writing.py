@@ -15,11 +15,12 @@ from agentsession.entries import ConfigEntry, ResponseEntry
 from agentsession.importers.accounts import Accounts
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.lines import members_of
+from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.requestlog import CannotRebuild, Request, RequestLog
 from agentsession.importers.claude_code.rules import Rules
 from agentsession.importers.claude_code.transcript import Answer, Transcript
-from agentsession.importers.claude_code.units import Piece, Times, Units
+from agentsession.importers.claude_code.units import Times, Units
 from agentsession.importers.claude_code.usage import best_usage, usage_of
 from agentsession.importers.drafting import Node, TreeDraft, spelled
 from agentsession.parts import VCS, InstructionsPart
@@ -96,11 +97,22 @@ class Writer:
 
     def put(self, node: Node, piece: Piece, records: Sequence[Record] = ()) -> Node:
         """Append a unit; its records, and others it was made of, are accounted for."""
-        new = self.draft.put(node, piece.unit)
+        new = self.draft.put_text(
+            node,
+            piece.key,
+            piece.text,
+            piece.native_id,
+            role=piece.role,
+            ts=piece.ts,
+            response=piece.response,
+            origin=piece.origin,
+            native=piece.native,
+            hidden=piece.hidden,
+        )
         if piece.kind == "tool_use":
             self._calls.setdefault(piece.call_id, []).append(new)
-        if piece.unit.record >= 0:
-            self._accounts.entry(piece.unit.record, new.entry_id)
+        if piece.record >= 0:
+            self._accounts.entry(piece.record, new.entry_id)
         for record in records:
             self._accounts.folded(record.number, new.entry_id)
         return new
