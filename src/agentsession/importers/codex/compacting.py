@@ -69,6 +69,8 @@ def _replacement(line: Line) -> list[Unit] | None:
         metadata = mapping(beside[at]) if at < len(beside) else {}
         number = integer(metadata.get("history_sequence"))
         unit = unit_of(item, item_text, sequence_number=number)
+        # These are kept for as long as they are sent, so their text has to do.
+        unit.value = None
         unit.summary = unit.turn and string(line.payload.get("message")).startswith(
             unit.words or "\0"
         )

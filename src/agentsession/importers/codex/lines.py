@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from agentsession import text
+from agentsession._scan import may_be_too_deep
 from agentsession.errors import AgentSessionError
 from agentsession.timestamp import Timestamp, valid
 
@@ -42,25 +45,37 @@ class Line:
         kind: the line type, ``state`` for the first generation's markers, ``unknown`` for a
             type no release wrote, ``broken`` for what is no JSON object.
         name: the type of its payload; empty when it has none.
-        payload: the payload.
         text: the payload's own JSON text.
         time: when it was written; empty when that is missing or absurd.
         ordinal: its place in the thread's history (third generation).
-        metadata: what stands beside an item (third generation).
-        metadata_text: the same as JSON text; empty when there is none.
+        metadata_text: what stands beside an item as JSON text; empty when there is nothing.
         size: how many bytes it has.
     """
 
     place: str
     kind: str
     name: str = ""
-    payload: dict[str, Any] = field(default_factory=dict)
     text: bytes = b"{}"
     time: str = ""
     ordinal: int | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
     metadata_text: bytes = b""
     size: int = 0
+    _payload: dict[str, Any] | None = None
+    _metadata: dict[str, Any] | None = None
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The payload, decoded when it is first asked for: much of what is shown never is."""
+        if self._payload is None:
+            self._payload = mapping(text.parse(self.text))
+        return self._payload
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What stands beside an item (third generation)."""
+        if self._metadata is None:
+            self._metadata = mapping(text.parse(self.metadata_text)) if self.metadata_text else {}
+        return self._metadata
 
 
 def string(value: object) -> str:
@@ -132,8 +147,32 @@ def _records(raw: bytes, place: str) -> Iterator[Line]:
     yield line
 
 
+class _Envelope(msgspec.Struct, gc=False):
+    """A line of the later generations, its payload not looked into."""
+
+    type: str
+    payload: msgspec.Raw
+    timestamp: str = ""
+    ordinal: Any = None
+    metadata: msgspec.Raw = msgspec.Raw()
+
+
+class _Named(msgspec.Struct, gc=False):
+    """What an event says of itself before anything else."""
+
+    type: str = ""
+
+
+_envelope: Final = msgspec.json.Decoder(_Envelope).decode
+_named: Final = msgspec.json.Decoder(_Named).decode
+_REFUSALS: Final = (msgspec.MsgspecError, ValueError, RecursionError)
+
+
 def decoded(raw: bytes, place: str) -> Line:
     """Return the record that a line's bytes are."""
+    line = _quickly(raw, place)
+    if line is not None:
+        return line
     try:
         value = text.parse(raw)
         if not isinstance(value, dict):
@@ -143,28 +182,56 @@ def decoded(raw: bytes, place: str) -> Line:
         return Line(place, BROKEN, size=len(raw))
 
 
+def _quickly(raw: bytes, place: str) -> Line | None:
+    """The record of a line as releases write them; ``None`` for one to be looked at closely."""
+    if may_be_too_deep(raw):
+        return None
+    try:
+        found = _envelope(raw)
+        payload = bytes(found.payload)
+        if found.type not in _KINDS or not payload.startswith(b"{"):
+            return None
+        # Events are many, and most of them are not read any further.
+        name = _named(payload).type if found.type == EVENT else ""
+    except _REFUSALS:
+        return None
+    beside = bytes(found.metadata)
+    line = Line(
+        place,
+        found.type,
+        name,
+        payload,
+        time_of(found.timestamp),
+        integer(found.ordinal),
+        beside if beside.startswith(b"{") else b"",
+        len(raw),
+    )
+    if found.type != EVENT:
+        line.name = string(line.payload.get("type"))
+    return line
+
+
 def _line(raw: bytes, value: dict[str, Any], place: str) -> Line:
     payload = value.get("payload")
     kind = string(value.get("type"))
+    time = time_of(value.get("timestamp"))
     if "payload" not in value:
         return _plain(raw, value, place)
     if not isinstance(payload, dict) or kind not in _KINDS:
-        return Line(
-            place, UNKNOWN, kind, value, raw, time_of(value.get("timestamp")), size=len(raw)
-        )
+        return Line(place, UNKNOWN, kind, raw, time, size=len(raw), _payload=value)
     members = text.split_members(raw)
-    metadata = value.get("metadata")
+    beside = value.get("metadata")
     return Line(
         place,
         kind,
         string(payload.get("type")),
-        payload,
         members["payload"],
-        time_of(value.get("timestamp")),
+        time,
         integer(value.get("ordinal")),
-        mapping(metadata),
-        members["metadata"] if isinstance(metadata, dict) else b"",
+        members["metadata"] if isinstance(beside, dict) else b"",
         len(raw),
+        payload,
+        mapping(beside),
     )
 
 
@@ -175,7 +242,8 @@ def _plain(raw: bytes, value: dict[str, Any], place: str) -> Line:
     if string(value.get("record_type")) == STATE:
         return Line(place, STATE, size=size)
     if name and "timestamp" not in value:
-        return Line(place, ITEM, name, value, raw, size=size)
+        return Line(place, ITEM, name, raw, size=size, _payload=value)
+    time = time_of(value.get("timestamp"))
     if not name and string(value.get("id")) and "timestamp" in value:
-        return Line(place, META, "", value, raw, time_of(value.get("timestamp")), size=size)
-    return Line(place, UNKNOWN, name, value, raw, time_of(value.get("timestamp")), size=size)
+        return Line(place, META, "", raw, time, size=size, _payload=value)
+    return Line(place, UNKNOWN, name, raw, time, size=size, _payload=value)

@@ -17,6 +17,7 @@ from agentsession.importers.codex.calls import Element, Ending, error_of
 from agentsession.importers.codex.compacting import compacted
 from agentsession.importers.codex.lines import Line, mapping, string
 from agentsession.importers.codex.releases import version_of
+from agentsession.importers.codex.segments import Segment
 from agentsession.importers.codex.settings import Settings
 from agentsession.importers.codex.showing import DISPLAY, Showing
 from agentsession.importers.codex.state import ASKED_BY_TOOL, ASKED_BY_USER, State
@@ -321,6 +322,7 @@ class Reading:
             return
         entry = RunEntry.start(state.turn)
         state.run = self.writer.add(entry, state.turn, "start", line.time)
+        self.writer.segment = Segment(state.turn)
         self.accounts.entry(number, state.run)
 
     def _completed(self, line: Line, number: int) -> None:
@@ -349,7 +351,7 @@ class Reading:
             self.accounts.left_out(number, "display-copy")
             return
         entry = ended(self.writer, state.run, turn, word)
-        state.run = ""
+        state.run, self.writer.segment = "", None
         self.accounts.entry(number, self.writer.add(entry, turn, "end", line.time))
 
     # Branches and compactions.

@@ -249,7 +249,7 @@ class Conversion:
             "converted": calling.converted.to_dict(),
         }
         return Converted(
-            self._writer.draft.session, accounts.dispositions(), accounts.findings, totals
+            self._writer.draft.finished(), accounts.dispositions(), accounts.findings, totals
         )
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsession.entries import Entry, ResponseEntry
+from agentsession.entries import Entry
+from agentsession.importers.codex.segments import Segment
 from agentsession.importers.codex.writer import NAMESPACE, Writer
 from agentsession.record_entries import RunEntry
 from agentsession.runs import Run, open_run
@@ -40,18 +41,30 @@ def ended(writer: Writer, start: str, turn: str, word: str) -> RunEntry:
         turn: the turn's id.
         word: Codex's word for how the turn ended; kept where the reason is another.
     """
-    run = _open(writer, start)
     said = RunReason.INTERRUPTED if word == _REPLACED else RunReason.ABORTED
     reason = _WORDS.get(word, said)
-    if run is not None and reason not in _STANDING:
-        reason = RunReason(_borne_out(writer, run))
+    name, pending = turn, tuple[str, ...]()
+    segment = writer.segment
+    if segment is not None and reason not in _STANDING and _is_done(writer, segment):
+        name, reason = segment.run, RunReason.DONE
+    else:
+        run = _open(writer, start)
+        if run is not None:
+            name, pending = run.id, run.pending()
+            if reason not in _STANDING:
+                reason = RunReason(_borne_out(writer, run))
     native = {"reason": word} if _WORDS.get(word) != reason else {}
-    name, pending = (run.id, run.pending()) if run is not None else (turn, ())
     if name != turn:
         # Only one turn runs at a time: a review in between ends it under an id of its own.
         native["turn_id"] = turn
     unknown = {NAMESPACE: native} if native else None
     return RunEntry.end(name, reason, pending=pending, unknown=unknown)
+
+
+def _is_done(writer: Writer, segment: Segment) -> bool:
+    """Whether a run is done beyond doubt: nowhere does a call name its last response."""
+    last = segment.last
+    return last is not None and segment.is_done() and not writer.has_called(last.response_id)
 
 
 def _open(writer: Writer, start: str) -> Run | None:
@@ -78,10 +91,6 @@ def _segment(writer: Writer, start: str) -> list[Entry]:
 
 
 def _borne_out(writer: Writer, run: Run) -> str:
-    """Why a run ended by what it holds; the whole path is asked only where that can matter."""
-    reason = run.reason()
-    last = next((e for e in reversed(run.segment) if isinstance(e, ResponseEntry)), None)
-    if reason == RunReason.DONE and last is not None and not writer.has_called(last.response_id):
-        return reason
+    """Why a run ended by what it holds, with all that stands on its path."""
     whole = open_run(writer.draft.session.path(writer.node.entry_id))
-    return reason if whole is None else whole.reason()
+    return run.reason() if whole is None else whole.reason()

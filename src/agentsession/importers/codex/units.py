@@ -84,6 +84,7 @@ class Unit:
         made: whether it is in no file.
         home: the entry that holds it; empty before it has one.
         key: tells it apart among the items of a session; 0 before it is written.
+        value: the item, as long as it is not written and was decoded.
     """
 
     text: bytes
@@ -99,6 +100,7 @@ class Unit:
     made: bool = False
     home: str = ""
     key: int = 0
+    value: dict[str, Any] | None = None
 
     @property
     def is_call(self) -> bool:
@@ -137,6 +139,7 @@ def unit_of(item: dict[str, Any], json_text: bytes, *, sequence_number: int | No
         string(item.get("call_id")),
         string(item.get("id")),
         sequence=sequence_number,
+        value=item,
     )
     if unit.type == "message":
         unit.words = _first_words(item)

@@ -13,6 +13,7 @@ from agentsession import text
 from agentsession.entries import Entry, ItemEntry
 from agentsession.header import Header
 from agentsession.importers import drafting
+from agentsession.importers.codex.segments import Segment
 from agentsession.importers.codex.units import Unit
 from agentsession.importers.drafting import Node, TreeDraft
 from agentsession.items import Item
@@ -56,6 +57,7 @@ class Writer:
         path: the items of the context there.
         configured: the settings in force there, in the importer's own words.
         at: the time of the last record that had one.
+        segment: what the run that is open holds; ``None`` where that is not watched.
     """
 
     draft: TreeDraft
@@ -63,6 +65,7 @@ class Writer:
     path: list[Unit] = field(default_factory=list)
     configured: Mapping[str, Any] = field(default_factory=dict)
     at: str = _FALLBACK
+    segment: Segment | None = None
     _folds: int = 0
     _before: dict[int, _Before] = field(default_factory=dict)
     _keys: int = 0
@@ -91,24 +94,26 @@ class Writer:
         """Append an item; return its entry's id."""
         key = self._key(unit)
         self._before[key] = _Before(self.node, self._folds, self.configured)
-        self.node = self.draft.put(
+        value = text.parse(unit.text) if unit.value is None else unit.value
+        self.node = self.draft.put_text(
             self.node,
-            drafting.Unit(
-                key,
-                Item.from_text(unit.text),
-                unit.native_id,
-                ts=self.when(time),
-                response=response,
-                origin=origin or {},
-                native=native,
-                hidden=unit.made and unit.is_result,
-            ),
+            key,
+            text.encode(value),
+            unit.native_id,
+            role="item",
+            ts=self.when(time),
+            response=response,
+            origin=text.encode(origin) if origin else b"",
+            native=native,
+            hidden=unit.made and unit.is_result,
         )
         self.path.append(unit)
         if response and unit.is_call:
             self._callers.add(response)
+        if self.segment is not None:
+            self.segment.item(value)
         unit.home = self.node.entry_id
-        unit.text = b""
+        unit.text, unit.value = b"", None
         return unit.home
 
     def has_called(self, response: str) -> bool:
@@ -118,6 +123,8 @@ class Writer:
     def add(self, entry: Entry, native_id: str, role: str, time: str) -> str:
         """Append an entry that adds no item; return its id."""
         self.node = self.draft.add(self.node, entry, native_id, role, self.when(time))
+        if self.segment is not None:
+            self.segment.entry(entry)
         return self.node.entry_id
 
     def note(self, data: Mapping[str, Any] | bytes, native_id: str, role: str, time: str) -> str:
@@ -165,6 +172,7 @@ class Writer:
     def empty(self) -> None:
         """Begin a new root: nothing that came before is in the context."""
         self.node, self.path, self.configured = self.draft.root, [], {}
+        self.segment = None
 
     def rewind(self, kept: Sequence[Unit]) -> bool:
         """Go back to where the context was the items kept; return whether that is a place."""
@@ -177,6 +185,7 @@ class Writer:
         if before is None or before.folds != self._folds or not self.path[count].home:
             return False
         self.node, self.configured = before.node, before.configured
+        self.segment = None
         del self.path[count:]
         return True
 
@@ -194,3 +203,4 @@ class Writer:
         """Go to a place."""
         self.node, self.path = mark.node, list(mark.path)
         self._folds, self.configured = mark.folds, mark.configured
+        self.segment = None

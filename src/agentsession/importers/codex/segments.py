@@ -1,0 +1,56 @@
+"""Segments: what the run that is open holds, as far as that is simple.
+
+How a run ends follows from its entries. Reading them again for each run would cost as much as
+all the rest, so what is written is watched; a run that is not simple is looked at closely.
+
+Spec: context 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from agentsession.calls import CALL_TYPE, OUTPUT_TYPE
+from agentsession.entries import Entry, ResponseEntry
+
+_PLAIN: Final = (str, type(None))
+
+
+@dataclass(slots=True)
+class Segment:
+    """What was written since a run began, on one branch.
+
+    Attributes:
+        run: the run's id.
+        last: its last response; ``None`` before there is one.
+    """
+
+    run: str
+    last: ResponseEntry | None = None
+    _open: set[str] = field(default_factory=set)
+
+    def item(self, item: Mapping[str, Any]) -> None:
+        """Take in an item that was written."""
+        kind = item.get("type")
+        if kind == CALL_TYPE:
+            self._open.add(str(item.get("call_id")))
+        elif kind == OUTPUT_TYPE and _is_plain(item):
+            self._open.discard(str(item.get("call_id")))
+
+    def entry(self, entry: Entry) -> None:
+        """Take in an entry that was written and adds no item."""
+        if isinstance(entry, ResponseEntry):
+            self.last = entry
+
+    def is_done(self) -> bool:
+        """Return whether it ends with a whole answer, and no call lacks its output."""
+        last = self.last
+        return bool(last and last.error is None and last.incomplete is None and not self._open)
+
+
+def _is_plain(output: Mapping[str, Any]) -> bool:
+    """Whether an item is an output in the format's eyes too, beyond doubt."""
+    told = (output.get("id"), output.get("status"))
+    return isinstance(output.get("output"), str) and all(isinstance(one, _PLAIN) for one in told)
