@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 import agentsession as ags
 from agentsession import atif, export
+from agentsession.export import runner, sinks, write
 from agentsession.export.runner import risky_ids
 from agentsession.testing import SessionBuilder
 
@@ -77,6 +79,28 @@ def test_several_processes_write_what_one_writes(store: Path, tmp_path: Path) ->
     assert seen[-1] == export.Progress("s3", 4, 4)
     assert len(contents(tmp_path / "1")) == 10
     assert b"/home/u" not in contents(tmp_path / "1")["all.jsonl"]
+
+
+def test_a_session_of_many_costs_only_its_own_files(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = export.Work(targets=targets(tmp_path / "to"))
+    room = tmp_path / "room"
+    room.mkdir()
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    monkeypatch.setattr(write, "sweep", refuse)
+    monkeypatch.setattr(sinks, "sweep", refuse)
+    (tmp_path / "to" / "out").mkdir(parents=True)
+    load = partial(load_from, store)
+    report = runner._job(load, "s0", runner._part(whole, room, 0), False)
+    assert report.totals["documents"] == 2
+    assert len(synced) == 2  # the two documents; the parts of the single files go anyway
+    assert sorted(path.name for path in room.iterdir()) == ["0.flat", "0.jsonl"]
+
+
+def refuse(*_: object) -> None:
+    raise AssertionError("this goes through a whole directory")
 
 
 def test_a_line_of_the_jsonl_file_is_a_document(store: Path, tmp_path: Path) -> None:

@@ -27,8 +27,28 @@ def write_whole(target: Path) -> Iterator[BinaryIO]:
     """
     unfinished = target.parent / f".{secrets.token_hex(8)}.unfinished"
     try:
-        with _replacing(target, unfinished) as file:
+        with _failing(target), _replacing(target, unfinished) as file:
             yield file
+    finally:
+        with contextlib.suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def write_part(target: Path) -> Iterator[BinaryIO]:
+    """Give a new file to write to that is a part of another and goes when this run does.
+
+    Raises:
+        StoreFailed: when it cannot be written.
+    """
+    with _failing(target), target.open("x+b") as file:
+        yield file
+
+
+@contextlib.contextmanager
+def _failing(target: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         if isinstance(error, StoreFailed):
             raise
@@ -37,9 +57,6 @@ def write_whole(target: Path) -> Iterator[BinaryIO]:
             path=target,
             errno=error.errno,
         ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

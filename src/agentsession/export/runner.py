@@ -29,6 +29,7 @@ from agentsession.export.sinks import Sinks, Targets, Tick, clash
 from agentsession.export.source import source_of
 from agentsession.export.tabular import write_parquet
 from agentsession.export.trajectory import Forest, Trajectory, trajectories
+from agentsession.export.write import make_ready
 from agentsession.findings import Report
 from agentsession.session import Session
 
@@ -297,6 +298,8 @@ def _in_processes(
     wanted = {name: target for name, target in files.items() if target is not None}
     beside = next((target.parent for target in wanted.values()), targets.directory or Path())
     make_directory(beside)
+    if targets.directory is not None:
+        make_ready(targets.directory)
     context = multiprocessing.get_context("spawn")
     with _Room(beside) as room, ProcessPoolExecutor(jobs, mp_context=context) as pool:
         futures = [
@@ -327,7 +330,7 @@ def _job(load: Load, session_id: str, work: Work, apart: bool) -> Report:
     """Export one session in a process of its own."""
     report = ReportBuilder()
     with ExitStack() as stack:
-        run = _Run(load, work, report, Sinks(work.targets, stack, report))
+        run = _Run(load, work, report, Sinks(work.targets, stack, report, parts=True))
         run.session(session_id, None, apart=apart)
     return report.report()
 

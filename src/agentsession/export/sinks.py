@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from agentsession import text
-from agentsession.export.atomic import make_directory, sweep, write_whole
+from agentsession.export.atomic import make_directory, sweep, write_part, write_whole
 from agentsession.export.outline import Outline
 from agentsession.export.report import ReportBuilder
 from agentsession.export.source import source_of
@@ -62,16 +62,26 @@ def clash(targets: Targets) -> str:
 
 
 class Sinks:
-    """The open targets of one process."""
+    """The open targets of one process.
 
-    def __init__(self, targets: Targets, stack: ExitStack, report: ReportBuilder) -> None:
+    Args:
+        targets: where documents go.
+        stack: closes them.
+        report: takes what there is to tell.
+        parts: whether this is one of many with the same directory, made ready already, and
+            with single files that are parts of the whole ones.
+    """
+
+    def __init__(
+        self, targets: Targets, stack: ExitStack, report: ReportBuilder, *, parts: bool = False
+    ) -> None:
         self._report = report
         self.directory: DirectoryWriter | None = None
         if targets.directory is not None:
-            self.directory = DirectoryWriter(targets.directory, report)
-        self._targets = targets
-        self._jsonl = _opened(targets.jsonl, stack)
-        self._flat = _opened(targets.flat, stack)
+            self.directory = DirectoryWriter(targets.directory, report, is_ready=parts)
+        opened = _part if parts else _opened
+        self._jsonl = opened(targets.jsonl, stack)
+        self._flat = opened(targets.flat, stack)
 
     def keep_apart(self, apart: bool) -> None:
         """Say whether the files of the session at hand get names of their own."""
@@ -112,3 +122,7 @@ def _opened(target: Path | None, stack: ExitStack) -> BinaryIO | None:
     make_directory(target.parent)
     sweep(target.parent)
     return stack.enter_context(write_whole(target))
+
+
+def _part(target: Path | None, stack: ExitStack) -> BinaryIO | None:
+    return None if target is None else stack.enter_context(write_part(target))

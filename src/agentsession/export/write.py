@@ -57,6 +57,17 @@ class Names:
         return name
 
 
+def make_ready(directory: Path) -> None:
+    """Make a directory for documents, and take away what killed runs left there.
+
+    Raises:
+        StoreFailed: when it cannot be made.
+    """
+    make_directory(directory)
+    for folder in (directory, directory / "images", directory / "audio"):
+        sweep(folder)
+
+
 class DirectoryWriter:
     """Writes documents into one directory, media beside them.
 
@@ -64,15 +75,20 @@ class DirectoryWriter:
         directory: made when it is not there.
         report: takes what there is to tell.
         names: the names given so far.
+        is_ready: whether :func:`make_ready` was called already.
     """
 
     def __init__(
-        self, directory: str | Path, report: ReportBuilder, names: Names | None = None
+        self,
+        directory: str | Path,
+        report: ReportBuilder,
+        names: Names | None = None,
+        *,
+        is_ready: bool = False,
     ) -> None:
         self.directory = Path(directory)
-        make_directory(self.directory)
-        for folder in (self.directory, self.directory / "images", self.directory / "audio"):
-            sweep(folder)
+        if not is_ready:
+            make_ready(self.directory)
         self.report = report
         self.names = names or Names()
         self._spill = Spill(self.directory)
@@ -256,4 +272,4 @@ def write_atif(
     return report.report()
 
 
-__all__ = ["DirectoryWriter", "Names", "Progress", "write_atif", "write_source"]
+__all__ = ["DirectoryWriter", "Names", "Progress", "make_ready", "write_atif", "write_source"]
