@@ -6,12 +6,13 @@ Spec: pi 4, 7, format 4.2.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
-from agentsession.entries import ItemEntry, ResponseEntry
-from agentsession.importers.drafting import Node, TreeDraft
+from agentsession.entries import ResponseEntry
+from agentsession.importers.drafting import Node
 from agentsession.importers.pi.lowering import call_id, kept
-from agentsession.importers.pi.records import RESULT, count, mapping, string
+from agentsession.importers.pi.records import RESULT, count, string
 from agentsession.importers.pi.releases import Release
 from agentsession.importers.pi.settings import NAMESPACE
 from agentsession.importers.pi.times import of, of_millis
@@ -80,11 +81,17 @@ def _ended(
 
 
 def dispatch_of(
-    entry: Native, node: Node, draft: TreeDraft, ts: str
+    entry: Native, node: Node, items: Mapping[str, str | None], ts: str
 ) -> tuple[DispatchEntry, str] | None:
     """Return the dispatch of the call a result answers, and when: its end less its duration.
 
     ``None`` where no duration was recorded, or the call is not above.
+
+    Args:
+        entry: the result.
+        node: where it is to stand.
+        items: by entry, the id of the call that it holds; ``None`` for what a user said.
+        ts: when it was written.
     """
     message = entry.record.message
     duration = count(message.get("durationMs"))
@@ -94,13 +101,11 @@ def dispatch_of(
         return None
     at: Node | None = node
     while at is not None and at.entry_id:
-        above = draft.session[at.entry_id]
-        if isinstance(above, ItemEntry):
-            item = mapping(above.item.to_dict())
-            if item.get("type") == "function_call" and item.get("call_id") == call:
-                began = max(ended.nanoseconds - duration * _MILLI, 0)
-                return DispatchEntry(call, at.entry_id), Timestamp.from_nanoseconds(began).text
-            if item.get("type") == "message" and item.get("role") == "user":
-                return None
+        held = items.get(at.entry_id, "")
+        if held is None:
+            return None
+        if held == call:
+            began = max(ended.nanoseconds - duration * _MILLI, 0)
+            return DispatchEntry(call, at.entry_id), Timestamp.from_nanoseconds(began).text
         at = at.parent
     return None

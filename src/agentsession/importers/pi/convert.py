@@ -164,7 +164,7 @@ class _Conversion(Writing):
 
     def _dispatched(self, entry: Native, node: Node) -> Node:
         """Write when a tool began to run, where that was recorded. Spec: pi 4."""
-        found = dispatch_of(entry, node, self._draft, self._times[entry.place])
+        found = dispatch_of(entry, node, self._items, self._times[entry.place])
         if found is None:
             return node
         dispatch, ts = found
@@ -246,16 +246,18 @@ class _Conversion(Writing):
         failed = is_failed(entry) and release >= (0, 49)
         if requested or not failed:
             for unit in self._lowered.units(entry):
-                node = self._put(node, replace(unit, response=name if requested else ""))
+                node = self._put(node, unit, name if requested else "")
         if requested:
             response = response_of(entry, name, release)
-            node = self._draft.add(node, response, entry.name, "response", ts)
+            self._totals.written(response.usage)
+            node = self._new(self._draft.add(node, response, entry.name, "response", ts))
         else:
             code = "fork-copy" if entry.place in self._forked.copies else "no-request"
             self._accounts.find(code, entry.name)
             data = {n: v for n, v in message.items() if n != "content" or failed}
             data = {"type": pi.MESSAGE, "message": data}
-            node = self._draft.note(node, kept(data) or b"{}", entry.name, "message", ts)
+            note = self._draft.note(node, kept(data) or b"{}", entry.name, "message", ts)
+            node = self._new(note)
         self._account(entry, node)
         return node
 
@@ -289,9 +291,9 @@ class _Conversion(Writing):
         self._window_at(last, self._release)
         self._tip = None
         node = self._sync(last, node)
-        if not node.entry_id or draft.session.entries[-1].id != node.entry_id:
+        if not node.entry_id or node.entry_id != self._newest:
             ts = self._times[last.place]
-            node = draft.note(node, {"leaf": last.name}, last.name, "leaf", ts)
+            node = self._new(draft.note(node, {"leaf": last.name}, last.name, "leaf", ts))
         return node
 
     def _rest(self, node: Node) -> None:
@@ -323,8 +325,8 @@ class _Conversion(Writing):
 
     def _converted(self) -> Converted:
         dispositions = self._accounts.dispositions()
-        totals = self._totals.to_dict(self._draft.session, dispositions)
-        return Converted(self._draft.session, dispositions, self._accounts.findings, totals)
+        totals = self._totals.to_dict(self._draft.counts(), dispositions)
+        return Converted(self._draft.finished(), dispositions, self._accounts.findings, totals)
 
 
 def _sampling(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Spec: pi 4, 6.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from agentsession import text
@@ -22,7 +22,6 @@ from agentsession.importers.pi.records import (
     HOOK_ROLE,
     RESULT,
     USER,
-    Record,
     holdable,
     mapping,
     objects,
@@ -66,64 +65,91 @@ def units(entry: Native, ts: str, edited: Mapping[str, Any] | None = None) -> li
         ts: when it was written, as the format writes it.
         edited: the replacement that a context edit gave it, with its own name in ``by``.
     """
-    found = list(_units(entry, edited))
-    variant = string(mapping(edited).get("by"))
-    return [
-        replace(
-            unit,
-            key=(unit.key, variant),
-            native_id=entry.name,
-            role=f"{unit.role}:{variant}" if variant else unit.role,
-            ts=ts,
-            native=b"" if variant else unit.native,
-            record=entry.place,
+    return list(_units(_Frame(entry, ts, string(mapping(edited).get("by"))), edited))
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """What the items of one entry have in common.
+
+    Attributes:
+        entry: the entry.
+        ts: when it was written.
+        variant: the name of the context edit that changed it; empty for none.
+    """
+
+    entry: Native
+    ts: str
+    variant: str = ""
+
+    def unit(
+        self,
+        name: str,
+        item: Mapping[str, Any],
+        origin: Mapping[str, Any],
+        native: Mapping[str, Any],
+        role: str = "item",
+        *,
+        hidden: bool = False,
+    ) -> Unit:
+        """Return an item of the entry as a unit."""
+        variant = self.variant
+        return Unit(
+            (name, variant),
+            item,
+            self.entry.name,
+            f"{role}:{variant}" if variant else role,
+            self.ts,
+            origin=origin,
+            native=b"" if variant else kept(native),
+            hidden=hidden,
+            record=self.entry.place,
         )
-        for unit in found
-    ]
 
 
-def _units(entry: Native, edited: Mapping[str, Any] | None) -> Iterator[Unit]:
-    record = entry.record
+def _units(frame: _Frame, edited: Mapping[str, Any] | None) -> Iterator[Unit]:
+    record = frame.entry.record
     message = record.message if record.role else record.value
     if edited is not None:
         message = {**message, "content": edited.get("content")}
     role = record.role
     if role == USER:
         native = _native(message, _SENT[USER])
-        yield from _said(entry.name, message.get("content"), native=native)
+        yield from _said(frame, message.get("content"), native=native)
     elif role == ASSISTANT:
         if edited is not None and isinstance(message["content"], str):
             message["content"] = [{"type": "text", "text": message["content"]}]
-        yield from _answered(entry.name, message)
+        yield from _answered(frame, message)
     elif role == RESULT:
-        yield _returned(entry.name, message)
+        yield _returned(frame, message)
     elif role == BASH:
         if message.get("excludeFromContext") is not True:
             parts = [_text(bash_text(message))]
-            yield from _said(entry.name, parts, native=_native(message, {"role", "output"}))
+            yield from _said(frame, parts, native=_native(message, {"role", "output"}))
     elif role in {CUSTOM_ROLE, HOOK_ROLE} or record.type == CUSTOM_MESSAGE:
-        yield from _injected(entry.name, record, message)
+        yield from _injected(frame, message)
     elif record.type == COMPACTION and edited is None:
         words = _COMPACTED.format(string(message.get("summary")))
-        yield from _said(entry.name, [_text(words)], kind=wire.COMPACTION)
+        yield from _said(frame, [_text(words)], kind=wire.COMPACTION)
     elif record.type == BRANCH_SUMMARY and edited is None:
         words = _CAME_BACK.format(string(message.get("summary")))
-        yield from _said(entry.name, [_text(words)], kind="branch_summary")
+        yield from _said(frame, [_text(words)], kind="branch_summary")
 
 
-def _injected(name: str, record: Record, message: Mapping[str, Any]) -> Iterator[Unit]:
+def _injected(frame: _Frame, message: Mapping[str, Any]) -> Iterator[Unit]:
     """Yield what an extension said in the user's name."""
+    record = frame.entry.record
     content = message.get("content")
     if isinstance(content, str):
         content = [_text(content)]
     told = {"role", "content", "type", "id", "parentId", "timestamp"}
     native = {**_native(message, told), "role": record.role or CUSTOM_MESSAGE}
     hidden = message.get("display") is False
-    yield from _said(name, content, native=native, hidden=hidden)
+    yield from _said(frame, content, native=native, hidden=hidden)
 
 
 def _said(
-    name: str,
+    frame: _Frame,
     content: object,
     *,
     native: Mapping[str, Any] | None = None,
@@ -133,10 +159,10 @@ def _said(
     said: Any = content if isinstance(content, str) else [_part(part) for part in objects(content)]
     if not said and not isinstance(content, str):
         return
+    name = frame.entry.name
     item = {"type": "message", "id": name, "role": "user", "content": said}
-    metadata = {wire.KIND: kind} if kind else {}
-    origin = Origin(metadata=metadata).to_dict()
-    yield Unit(name, item, name, origin=origin, native=kept(native or {}), hidden=hidden)
+    origin = Origin(metadata={wire.KIND: kind}).to_dict() if kind else {}
+    yield frame.unit(name, item, origin, native or {}, hidden=hidden)
 
 
 def _part(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,7 +199,8 @@ def bash_text(message: Mapping[str, Any]) -> str:
 # An assistant's message.
 
 
-def _answered(name: str, message: Mapping[str, Any]) -> Iterator[Unit]:
+def _answered(frame: _Frame, message: Mapping[str, Any]) -> Iterator[Unit]:
+    name = frame.entry.name
     blocks = objects(message.get("content"))
     calls = [string(block.get("id")) for block in blocks if block.get("type") == "toolCall"]
     shared = shared_calls(calls)
@@ -189,15 +216,8 @@ def _answered(name: str, message: Mapping[str, Any]) -> Iterator[Unit]:
             error=message.get("stopReason") == "error",
             unfinished=message.get("stopReason") == "aborted",
         )
-        known = _BLOCK.get(string(block.get("type")), set(block))
-        yield Unit(
-            f"{name}.{place}",
-            item,
-            name,
-            role=f"item.{place}",
-            origin=origin.to_dict(),
-            native=kept(_native(block, known)),
-        )
+        native = _native(block, _BLOCK.get(string(block.get("type"))) or set(block))
+        yield frame.unit(f"{name}.{place}", item, origin.to_dict(), native, f"item.{place}")
 
 
 def _block(
@@ -282,7 +302,7 @@ def shared_calls(calls: list[str]) -> frozenset[str]:
 # What a call returned.
 
 
-def _returned(name: str, message: Mapping[str, Any]) -> Unit:
+def _returned(frame: _Frame, message: Mapping[str, Any]) -> Unit:
     content = message.get("content")
     parts = [_text(content)] if isinstance(content, str) else [_part(p) for p in objects(content)]
     output: Any = parts
@@ -290,13 +310,11 @@ def _returned(name: str, message: Mapping[str, Any]) -> Unit:
         output = ""
     elif len(parts) == 1 and parts[0].get("type") == "input_text" and is_text(parts[0]):
         output = parts[0]["text"]
-    return _output(
-        name,
-        call_id(string(message.get("toolCallId"))),
-        output,
-        error=message.get("isError") is True,
-        native=kept(_native(message, _SENT[RESULT])),
-    )
+    name = frame.entry.name
+    call = call_id(string(message.get("toolCallId")))
+    origin = Origin(message=name, error=message.get("isError") is True).to_dict()
+    native = _native(message, _SENT[RESULT])
+    return frame.unit(name, _output(name, call, output), origin, native)
 
 
 def notice(call: Unit, name: str) -> Unit:
@@ -306,19 +324,20 @@ def notice(call: Unit, name: str) -> Unit:
         call: the call.
         name: the name of the message that holds it.
     """
-    made = _output(
-        f"{name}.notice.{call.role}", string(call.item["call_id"]), NOTICE, error=True, native=b""
-    )
-    role = f"notice:{call.role}"
-    return replace(
-        made, key=("notice", call.key), native_id=name, role=role, ts=call.ts, hidden=True
+    made = f"{name}.notice.{call.role}"
+    return Unit(
+        ("notice", call.key),
+        _output(made, string(call.item["call_id"]), NOTICE),
+        name,
+        f"notice:{call.role}",
+        call.ts,
+        origin=Origin(message=made, error=True).to_dict(),
+        hidden=True,
     )
 
 
-def _output(name: str, call: str, output: object, *, error: bool, native: bytes) -> Unit:
-    item = {"type": "function_call_output", "id": name, "call_id": call, "output": output}
-    origin = Origin(message=name, error=error)
-    return Unit(name, item, name, origin=origin.to_dict(), native=native)
+def _output(name: str, call: str, output: object) -> dict[str, Any]:
+    return {"type": "function_call_output", "id": name, "call_id": call, "output": output}
 
 
 def _native(value: Mapping[str, Any], told: set[str]) -> dict[str, Any]:

@@ -11,11 +11,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import msgspec
+
 from agentsession import text
+from agentsession._scan import may_be_too_deep
 from agentsession.errors import NotJSON
 
 _HUGE: Final = re.compile(rb"[0-9]{300}|[eE]\+?[0-9]{3}")
+_ZEROS: Final = b"0" * 300
+_AS_ZEROS: Final = bytes.maketrans(b"123456789", b"0" * 9)
 _DEEP: Final = 9_000
+
+_decode: Final = msgspec.json.Decoder().decode
 
 HEADER: Final = "session"
 MESSAGE: Final = "message"
@@ -60,7 +67,7 @@ ROLES: Final = frozenset({USER, ASSISTANT, RESULT, BASH, SYSTEM, CUSTOM_ROLE, HO
 """The roles pi gives messages."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Record:
     """One line of a session's file.
 
@@ -70,6 +77,11 @@ class Record:
         value: the object; empty when it cannot be read.
         readable: whether it is an object.
         changed: whether values in it that no entry can hold were replaced.
+        type: its type; empty when it has none.
+        id: its id as pi gave it; empty when it has none.
+        timestamp: when it was written, as pi spells it; empty when it does not say.
+        message: the message; empty when it has none.
+        role: the message's role; empty for what is no message.
     """
 
     line: int
@@ -77,16 +89,19 @@ class Record:
     value: dict[str, Any] = field(default_factory=dict)
     readable: bool = True
     changed: bool = False
+    type: str = field(init=False)
+    id: str = field(init=False)
+    timestamp: str = field(init=False)
+    message: dict[str, Any] = field(init=False)
+    role: str = field(init=False)
 
-    @property
-    def type(self) -> str:
-        """Its type; empty when it has none."""
-        return string(self.value.get("type"))
-
-    @property
-    def id(self) -> str:
-        """Its id as pi gave it; empty when it has none."""
-        return string(self.value.get("id"))
+    def __post_init__(self) -> None:
+        value = self.value
+        self.type = string(value.get("type"))
+        self.id = string(value.get("id"))
+        self.timestamp = string(value.get("timestamp"))
+        self.message = mapping(value.get("message"))
+        self.role = string(self.message.get("role")) if self.type == MESSAGE else ""
 
     @property
     def parent(self) -> str | None:
@@ -94,22 +109,6 @@ class Record:
         if "parentId" not in self.value:
             return None
         return string(self.value["parentId"])
-
-    @property
-    def timestamp(self) -> str:
-        """When it was written, as pi spells it; empty when it does not say."""
-        return string(self.value.get("timestamp"))
-
-    @property
-    def message(self) -> dict[str, Any]:
-        """The message; empty when it has none."""
-        message = self.value.get("message")
-        return message if isinstance(message, dict) else {}
-
-    @property
-    def role(self) -> str:
-        """The message's role; empty for what is no message."""
-        return string(self.message.get("role")) if self.type == MESSAGE else ""
 
     @property
     def kind(self) -> str:
@@ -151,16 +150,27 @@ def read(path: str) -> Iterator[Record]:
 
 def record_of(number: int, line: bytes) -> Record:
     """Return the record of a line."""
+    given = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
     try:
-        value = text.parse(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
-    except NotJSON:
-        value = None
+        value = _slowly(given) if may_be_too_deep(given) else _decode(given)
+        # What this decoder takes has no number beyond any double but an integer.
+        huge = _ZEROS in line.translate(_AS_ZEROS)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        value = _slowly(given)
+        huge = _HUGE.search(line) is not None
     if not isinstance(value, dict):
         return Record(number, len(line), readable=False)
-    if _HUGE.search(line) or line.count(b"[") + line.count(b"{") > _DEEP:
+    if huge or line.count(b"[") + line.count(b"{") > _DEEP:
         held = holdable(value)
         return Record(number, len(line), held, changed=held != value)
     return Record(number, len(line), value)
+
+
+def _slowly(line: bytes) -> Any:
+    try:
+        return text.parse(line)
+    except NotJSON:
+        return None
 
 
 def holdable(value: dict[str, Any]) -> dict[str, Any]:

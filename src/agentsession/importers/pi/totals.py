@@ -14,7 +14,6 @@ from typing import Any
 from agentsession.importers.base import Disposition
 from agentsession.importers.pi.records import count, mapping
 from agentsession.importers.pi.usage import cost_of, usage_of
-from agentsession.session import Session
 
 _COUNTS = ("input", "output", "cacheRead", "cacheWrite")
 
@@ -49,6 +48,7 @@ class Totals:
 
     _own: _Sum = field(default_factory=_Sum)
     _copied: _Sum = field(default_factory=_Sum)
+    _written: Counter[str] = field(default_factory=Counter)
 
     def message(self, message: Mapping[str, Any], *, copied: bool) -> None:
         """Add an assistant's message; a copy caused no request."""
@@ -61,26 +61,27 @@ class Totals:
         if counted is not None:
             self._own.add(used)
 
-    def to_dict(self, session: Session, records: Iterable[Disposition]) -> dict[str, Any]:
-        """Return the totals as plain values."""
+    def written(self, usage: Mapping[str, Any] | None) -> None:
+        """Add what an entry of the session says a call used."""
+        if usage is not None:
+            self._written["calls"] += 1
+            self._written["input_tokens"] += count(usage.get("input_tokens"))
+            self._written["output_tokens"] += count(usage.get("output_tokens"))
+
+    def to_dict(self, entries: Mapping[str, int], records: Iterable[Disposition]) -> dict[str, Any]:
+        """Return the totals as plain values.
+
+        Args:
+            entries: how many entries of each type were written.
+            records: what became of each record.
+        """
         told = list(records)
         return {
             "records": len(told),
             "kinds": dict(Counter(record.kind for record in told)),
             "dispositions": dict(Counter(str(record.disposition) for record in told)),
-            "entries": dict(Counter(entry.type for entry in session.entries)),
+            "entries": dict(entries),
             "native": self._own.to_dict(),
             "copied": self._copied.to_dict(),
-            "converted": _converted(session),
+            "converted": dict(self._written),
         }
-
-
-def _converted(session: Session) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for entry in session.entries:
-        used = getattr(entry, "usage", None)
-        if isinstance(used, Mapping):
-            total["calls"] += 1
-            total["input_tokens"] += count(used.get("input_tokens"))
-            total["output_tokens"] += count(used.get("output_tokens"))
-    return dict(total)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from agentsession.entries import BranchSummaryEntry, Entry
 from agentsession.header import Header
 from agentsession.importers.accounts import Accounts
-from agentsession.importers.drafting import Node, TreeDraft, Unit
+from agentsession.importers.drafting import Node, TreeDraft, Unit, spelled
 from agentsession.importers.pi import records as pi
 from agentsession.importers.pi.codes import CODES
 from agentsession.importers.pi.lowering import kept
@@ -60,6 +60,10 @@ class Writing:
         self._numbers: list[int] = []
         self._nodes: dict[int, Node] = {}
         self._homes: dict[int, str] = {}
+        # By entry, the call it holds; ``None`` where a user says something.
+        self._items: dict[str, str | None] = {}
+        self._folds: set[str] = set()
+        self._newest = ""
         self._release = release
         # The last context edit above each entry below which nothing was sent yet.
         self._edits: dict[int, Native] = {}
@@ -137,6 +141,11 @@ class Writing:
         state = node.state
         node = self._draft.fold(node, sent, entry.name, self._times[entry.place], **told)
         node.state = state
+        if node.entry_id not in self._folds:
+            # What was sent a second time from one place has its compaction already.
+            self._folds.add(node.entry_id)
+            self._new(node)
+            self._totals.written(told.get("usage"))
         if not told:
             self._accounts.find("context-folded", entry.name)
         self._tip, self._agreed = node, len(sent)
@@ -152,18 +161,47 @@ class Writing:
 
     # Writing.
 
-    def _put(self, node: Node, unit: Unit) -> Node:
+    def _put(self, node: Node, unit: Unit, response: str = "") -> Node:
         state = node.state
         entry = self._transcript.entries[unit.record] if unit.record >= 0 else None
-        added: Entry | None = None
+        added: BranchSummaryEntry | None = None
         if entry is not None and entry.record.type == pi.BRANCH_SUMMARY:
             added = self._branch_summary(entry, unit)
-        node = self._draft.put(node, unit, added)
-        node.state = state
+        if added is not None:
+            node = self._draft.put(node, unit, added)
+            self._totals.written(added.usage)
+        else:
+            node = self._item(node, unit, response)
+        self._new(node).state = state
         if entry is None:
             self._accounts.find("call-noticed", unit.native_id)
         else:
             self._account(entry, node)
+        return node
+
+    def _item(self, node: Node, unit: Unit, response: str) -> Node:
+        node = self._draft.put_text(
+            node,
+            unit.key,
+            spelled(unit.item),
+            unit.native_id,
+            role=unit.role,
+            ts=unit.ts,
+            response=response,
+            origin=spelled(unit.origin) if unit.origin else b"",
+            native=unit.native,
+            hidden=unit.hidden,
+        )
+        kind = unit.item.get("type")
+        if kind == "function_call":
+            self._items[node.entry_id] = string(unit.item.get("call_id"))
+        elif kind == "message" and unit.item.get("role") == "user":
+            self._items[node.entry_id] = None
+        return node
+
+    def _new(self, node: Node) -> Node:
+        """Take note of an entry that was just written."""
+        self._newest = node.entry_id
         return node
 
     def _branch_summary(self, entry: Native, unit: Unit) -> BranchSummaryEntry:
@@ -215,12 +253,13 @@ class Writing:
         value = {n: v for n, v in entry.record.value.items() if n not in PLACED}
         data = kept(value) or b"{}"
         ts = self._times[entry.place]
-        node = self._carried(node, self._draft.note(node, data, entry.name, "note", ts))
+        new = self._new(self._draft.note(node, data, entry.name, "note", ts))
+        node = self._carried(node, new)
         self._account(entry, node, code)
         return node
 
     def _added(self, node: Node, added: Entry, name: str, role: str, ts: str) -> Node:
-        return self._carried(node, self._draft.add(node, added, name, role, ts))
+        return self._carried(node, self._new(self._draft.add(node, added, name, role, ts)))
 
     def _carried(self, node: Node, new: Node) -> Node:
         """What stood at a node stands at one that adds no item as well."""
