@@ -305,6 +305,12 @@ def now_text(nanoseconds: int) -> str:
     return f"{_second_text(seconds)}{rest:09}".rstrip("0") + "Z"
 
 
+def now_sql(nanoseconds: int) -> str:
+    """The spelling of :meth:`Timestamp.sql`; quick for a clock's times."""
+    seconds, rest = divmod(nanoseconds, _NS)
+    return f"{_second_text(seconds)}{rest:09}Z"
+
+
 @lru_cache(maxsize=16)
 def _second_text(seconds: int) -> str:
     return f"{_clock(seconds)}."

@@ -28,7 +28,7 @@ from agentsession.stores.base import ListFilter, Put, Summary
 from agentsession.stores.layout import shown
 from agentsession.stores.locks import LockHolder, StaleLockReport
 from agentsession.stores.slots import Slot, Slots
-from agentsession.stores.sqlite_errors import failing
+from agentsession.stores.sqlite_errors import failing, failure
 from agentsession.stores.sqlite_scan import Rows
 from agentsession.stores.sqlite_sessions import Held, Sessions, abandon
 
@@ -148,10 +148,21 @@ class SQLiteStore:
             InvalidEntry, DuplicateEntry, NoEntry: as :meth:`agentsession.Session.append`.
             ReadOnly: in a read-only store.
         """
+        # What is no id at all has no slot, and is refused below.
+        slot = self._slots.find(session_id) if isinstance(session_id, str) else None
+        if slot is not None:
+            # Of an open session the lock itself is all that an append has to hold.
+            with slot.lock:
+                held = slot.file
+                if held is not None and slot.refusal is None and self._may_append(held):
+                    return self._append(slot, held, entry)
         self._refuse_write("append", session_id)
         self._check_id(session_id)
         with self._slot(session_id) as slot:
             return self._append(slot, self._opened(slot, session_id), entry)
+
+    def _may_append(self, held: Held) -> bool:
+        return not held.is_unsure and not self._closed
 
     def list(self, filter: ListFilter | None = None) -> Iterator[Summary | AgentSessionError]:  # noqa: A002
         """Yield the sessions, newest first, and then an error for each row not readable.
@@ -348,16 +359,21 @@ class SQLiteStore:
 
     def _bind(self, session: Session) -> None:
         """Make ``session.append`` this store's, for as long as it is the session open here."""
+        session_id = session.id
 
         def append(entry: Entry) -> str:
-            with self._slot(session.id) as slot:
+            slot = self._slots.find(session_id)
+            if slot is not None:
+                with slot.lock:
+                    held = slot.file
+                    if held is not None and held.session is session and self._may_append(held):
+                        return self._append(slot, held, entry)
+            with self._slot(session_id) as slot:
                 if slot.file is None or slot.file.session is not session:
-                    raise ReadOnly(f"session {shown(session.id)} {_RELEASED}")
-                if slot.file.is_unsure:
-                    _drop_unsure(slot)
-                    # It was bound anew, to what says why it was dropped.
-                    return session.append(entry)
-                return self._append(slot, slot.file, entry)
+                    raise ReadOnly(f"session {shown(session_id)} {_RELEASED}")
+                _drop_unsure(slot)
+            # It was bound anew, to what says why it was dropped.
+            return session.append(entry)
 
         session.bind(append)
 
@@ -366,8 +382,16 @@ class SQLiteStore:
         sealed = session.prepare(entry)
         if session.holds(sealed):
             return sealed.id
-        with slot.dropping(), self._failing("append to", session.id):
+        try:
             self._sessions.append(held, sealed)
+        except BaseException as error:
+            failed = failure(error, "append to", session.id, self.database)
+            # Memory and database may differ.
+            slot.drop(failed or error)
+            self._slots.tidy(session.id, slot)
+            if failed is None:
+                raise
+            raise failed from error
         return sealed.id
 
     def _origin(self, session_id: str) -> Session:

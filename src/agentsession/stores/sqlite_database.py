@@ -14,8 +14,9 @@ import os
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, TypeVar, TypeVarTuple
 
 from agentsession.errors import StoreFailed
 from agentsession.stores import files
@@ -24,6 +25,7 @@ from agentsession.stores.sqlite_reading import ReadOnlyDatabase, Work, connect
 from agentsession.stores.sqlite_schema import Tables, make_current
 
 T = TypeVar("T")
+Given = TypeVarTuple("Given")
 
 _OLDEST: Final = (3, 37, 0)
 _READERS: Final = 4
@@ -92,13 +94,18 @@ class Database:
 
     def _check_process(self) -> None:
         if os.getpid() != self._pid:
-            # Connections do not outlive a fork; closing the parent's here could harm it.
-            inherited = [*self._idle, *([self._writer] if self._writer else [])]
-            self._start()
-            self._inherited += inherited
+            self._leave_parent()
 
-    def write(self, work: Work[T]) -> T:
+    def _leave_parent(self) -> None:
+        # Connections do not outlive a fork; closing the parent's here could harm it.
+        inherited = [*self._idle, *([self._writer] if self._writer else [])]
+        self._start()
+        self._inherited += inherited
+
+    def write(self, work: Callable[[sqlite3.Connection, *Given], T], *given: *Given) -> T:
         """Return what work gives for the writing connection, in a transaction.
+
+        The rest of what work takes follows it.
 
         It is committed when work returns, and taken back whatever else ends it. The blocks
         are those of the lock and of the connection, which no signal can come between.
@@ -107,16 +114,18 @@ class Database:
             sqlite3.Error: when it cannot be begun or committed; then nothing was changed.
             StoreFailed: when the store was closed.
         """
-        self._check_process()
+        if os.getpid() != self._pid:
+            self._leave_parent()
         with self._lock:
-            self._check_open()
-            if self._writer is None:
-                self._writer = self._connected()
             connection = self._writer
-            _take_back(connection)
+            if connection is None:
+                self._check_open()
+                connection = self._writer = self._connected()
+            if connection.in_transaction:
+                connection.rollback()  # an interrupt left it open
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
-                return work(connection)
+                return work(connection, *given)
 
     def read(self, work: Work[T]) -> T:
         """Return what work gives for a connection, whose reads are of one moment.
@@ -148,7 +157,8 @@ class Database:
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
         # A reader in a transaction would go on reading what was there when it began.
-        _take_back(connection)
+        if connection.in_transaction:
+            connection.rollback()
         with self._lock:
             if not self._closed and len(self._idle) < _READERS:
                 self._idle.append(connection)
@@ -180,12 +190,6 @@ class Database:
                     writer.execute("PRAGMA optimize")
             finally:
                 writer.close()
-
-
-def _take_back(connection: sqlite3.Connection) -> None:
-    """End the transaction that an interrupt left open, if there is one."""
-    if connection.in_transaction:
-        connection.rollback()
 
 
 def refuse_foreign(path: Path, *, busy_seconds: float) -> None:

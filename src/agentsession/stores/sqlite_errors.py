@@ -56,15 +56,19 @@ class failing:  # noqa: N801
         return
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, AgentSessionError):
-            return
-        if isinstance(error, (sqlite3.Error, OSError, OverflowError)):
-            raise _failed(error, self._what, self._session_id, self._path) from error
+        failed = failure(error, self._what, self._session_id, self._path)
+        if failed is not None:
+            raise failed from error
 
 
-def _failed(
-    error: Exception, what: str, session_id: str, path: Path | None
-) -> DamagedFile | StoreFailed:
+def failure(
+    error: BaseException | None, what: str, session_id: str = "", path: Path | None = None
+) -> DamagedFile | StoreFailed | None:
+    """Return the error that says what was refused; ``None`` for one of ours, or of others."""
+    if isinstance(error, AgentSessionError):
+        return None
+    if not isinstance(error, (sqlite3.Error, OSError, OverflowError)):
+        return None
     code = code_of(error) if isinstance(error, sqlite3.Error) else 0
     reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
     reason = reason[:1].lower() + reason[1:]

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, TypeVar, TypeVarTuple
 
 from agentsession.entries import Entry
 from agentsession.errors import AgentSessionError, NoSession, ReadOnly, SessionExists
@@ -23,9 +24,10 @@ from agentsession.stores.sqlite_holders import Holders, break_hold, has_session,
 from agentsession.stores.sqlite_reading import ReadOnlyDatabase
 from agentsession.stores.sqlite_scan import Rows
 from agentsession.stores.sqlite_schema import Tables
-from agentsession.timestamp import Timestamp
+from agentsession.timestamp import now_sql
 
 T = TypeVar("T")
+Given = TypeVarTuple("Given")
 
 _ROWS_OF_A_SESSION: Final = (("holders", "session_id"), ("entries", "session_id"))
 
@@ -94,10 +96,10 @@ class Sessions:
             )
         self._holders = Holders()
 
-    def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _write(self, work: Callable[[sqlite3.Connection, *Given], T], *given: *Given) -> T:
         if self._writer is None:
             raise ReadOnly(f"the store at {self._path} was opened read-only")
-        return self._writer.write(work)
+        return self._writer.write(work, *given)
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Return what work gives for a connection that reads."""
@@ -172,20 +174,20 @@ class Sessions:
         Raises:
             SessionLocked: when the hold was lost. ConcurrentWriter: when another appended.
         """
-        session_id, now = held.session.id, Timestamp.now().sql()
-
-        def work(connection: sqlite3.Connection) -> None:
-            self._holders.beat(connection, session_id, now)
-            raised = held.session.raised_header()
-            if raised is not None:
-                sqlite_rows.replace_header(connection, raised)
-            sqlite_rows.insert_entry(connection, session_id, held.last + 1, sealed, now)
-
         held.is_unsure = True
-        self._write(work)
+        self._write(self._append, held, sealed)
         held.session.commit(sealed)
         held.last += 1
         held.is_unsure = False
+
+    def _append(self, connection: sqlite3.Connection, held: Held, sealed: Entry) -> None:
+        session, now = held.session, now_sql(time.time_ns())
+        session_id = session.id
+        self._holders.beat(connection, session_id, now)
+        raised = session.raised_header()
+        if raised is not None:
+            sqlite_rows.replace_header(connection, raised)
+        sqlite_rows.insert_entry(connection, session_id, held.last + 1, sealed, now)
 
     def delete(self, session_id: str) -> None:
         """Remove a session with its entries and its hold.
