@@ -164,6 +164,23 @@ class TestAppend:
         build.session.branch(fork)
         build.dispatch("c1")
 
+    def test_a_reject_counts_whether_it_was_read_or_appended_later(self) -> None:
+        build = SessionBuilder()
+        build.call("c1")
+        build.call("c2")
+        build.decide("c1", "reject")
+        build.decide("c2", "proceed")
+        session = ags.read(ags.dump(build.session))
+        target = session.entries[0].id
+        with pytest.raises(ags.CallRejected):
+            session.append(ags.DispatchEntry("c1", target))
+        session.append(ags.DispatchEntry("c2", target))
+        session.append(ags.DecisionEntry("c2", target, "reject", reason="late"))
+        with pytest.raises(ags.CallRejected, match=session.leaf):
+            session.append(ags.DispatchEntry("c2", target))
+        session.reset_leaf()
+        session.append(ags.DispatchEntry("c2", target))
+
     def test_an_older_version_refuses_what_it_lacks(self) -> None:
         session = new("agentsession/0.1")
         with pytest.raises(ags.InvalidEntry, match=r"0\.1 has no run entries"):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentsession.timestamp import Timestamp, valid
+from agentsession.timestamp import Timestamp, now_sql, now_text, valid
 
 NS = 1_000_000_000
 MIN = -62_167_219_200 * NS
@@ -274,6 +274,8 @@ def test_what_is_written_reads_back(nanoseconds: int, offset: int) -> None:
     assert again.written() == time.text
     assert Timestamp.parse(time.normal()).nanoseconds == nanoseconds
     assert Timestamp.parse(time.sql()) == time
+    assert now_sql(nanoseconds) == time.sql()
+    assert now_text(nanoseconds) == time.normal()
     assert valid(time.text) is not time.is_zero
 
 

@@ -70,6 +70,8 @@ class Growth(Tree):
     """
 
     _rules: _Rules | None = None
+    _rejects: dict[str, set[str]] | None = None
+    """The entries that reject a call, by its id; collected at the first dispatch."""
 
     def _current_rules(self) -> _Rules:
         rules = self._rules
@@ -197,6 +199,8 @@ class Growth(Tree):
             if is_noted:
                 self._noted.append(sealed)
             self._call_ids.take(sealed)
+            if self._rejects is not None:
+                _take_reject(self._rejects, sealed)
             if rules.moves_leaf and not is_noted:
                 self._leaf = entry_id
             else:
@@ -220,14 +224,15 @@ class Growth(Tree):
         self._read_only = read_only
 
     def _refuse_rejected(self, entry: DispatchEntry, parent: str | None) -> None:
-        if parent is None:
+        if self._rejects is None:
+            self._rejects = {}
+            for row in self._rows.of_types(frozenset({DecisionEntry.TYPE})):
+                _take_reject(self._rejects, self._rows[row])
+        rejects = self._rejects.get(entry.call_id)
+        if parent is None or rejects is None:
             return
         for earlier in self.path(parent):
-            if (
-                isinstance(earlier, DecisionEntry)
-                and earlier.verdict == "reject"
-                and earlier.call_id == entry.call_id
-            ):
+            if earlier.id in rejects:
                 raise CallRejected(
                     f"call {entry.call_id} was rejected by {earlier.id} and must not be dispatched",
                     call_id=entry.call_id,
@@ -257,3 +262,8 @@ class Growth(Tree):
                 "the last line had no line end; one was added before the first append"
             )
         self.source = source
+
+
+def _take_reject(rejects: dict[str, set[str]], entry: Entry) -> None:
+    if isinstance(entry, DecisionEntry) and entry.verdict == "reject":
+        rejects.setdefault(entry.call_id, set()).add(entry.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -111,8 +112,59 @@ def test_an_interrupt_between_disk_and_memory(root: Path, monkeypatch: pytest.Mo
             with pytest.raises(KeyboardInterrupt):
                 store.append("s", InfoEntry("one"))
         assert len(session) == 0
+        # Nothing is kept of a session that is not open.
+        assert store._slots.ids() == ()
         store.append("s", InfoEntry("two"))
         assert names(store) == ["two"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no timer signal")
+def test_interrupts_at_any_moment(root: Path) -> None:
+    """Signals that raise, wherever they come: memory is the disk, no lock stays."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(root)], capture_output=True, check=True, text=True
+    )
+    told = done.stdout.split()
+    assert len(told) > 100
+    with JSONLStore(root, read_only=True) as store:
+        assert set(told) <= {entry.id for entry in store.open("s")}
+
+
+INTERRUPTED = """
+import random, signal, sys, threading
+from agentsession import writing
+from agentsession.header import Header
+from agentsession.record_entries import InfoEntry
+from agentsession.stores import JSONLStore, SyncPolicy
+store = JSONLStore(sys.argv[1], sync=SyncPolicy.NEVER)
+session = store.create(Header(id="s"))
+told = []
+armed = False
+def interrupt(*_):
+    if armed:
+        raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, interrupt)
+chance = random.Random(7)
+for turn in range(150):
+    session = store.open("s")
+    try:
+        armed = True
+        signal.setitimer(signal.ITIMER_REAL, 0.0002 + chance.random() * 0.001)
+        while True:
+            told.append(store.append("s", InfoEntry("one")))
+            told.append(session.append(InfoEntry("one")))
+    except KeyboardInterrupt:
+        armed = False
+    assert store.path("s").read_bytes() == writing.dump(store.open("s"))
+    told.append(store.append("s", InfoEntry("two")))
+# Another thread finds no lock that nobody will release.
+thread = threading.Thread(target=store.append, args=("s", InfoEntry("three")), daemon=True)
+thread.start()
+thread.join(10)
+assert not thread.is_alive()
+store.close()
+print(*told)
+"""
 
 
 @pytest.mark.parametrize("number", range(1, 6))

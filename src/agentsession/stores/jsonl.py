@@ -435,8 +435,7 @@ class JSONLStore:
         except BaseException as error:
             failed = failure(error, "append to", session.id, file.path)
             # Memory and disk may differ.
-            slot.drop(failed or error)
-            self._slots.tidy(session.id, slot)
+            self._slots.drop(session.id, slot, failed or error)
             if failed is None:
                 raise
             raise failed from error

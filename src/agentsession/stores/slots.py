@@ -150,13 +150,20 @@ class Slots(Generic[F]):
         """Return the slot of a session, if it has one, without waiting for it.
 
         Whoever holds its ``lock`` and finds a ``file`` in it may use that, as in a block of
-        :meth:`use`, and calls :meth:`tidy` after it was dropped.
+        :meth:`use`, and calls :meth:`drop` when a write fails.
         """
         if os.getpid() != self._pid:
             self._forget_inherited()
         return self._slots.get(session_id)
 
-    def tidy(self, session_id: str, slot: Slot[F]) -> None:
+    def drop(self, session_id: str, slot: Slot[F], error: BaseException) -> None:
+        """Let go of a session whose lock this thread holds, after a write failed."""
+        try:
+            slot.drop(error)
+        finally:
+            self._tidy(session_id, slot)
+
+    def _tidy(self, session_id: str, slot: Slot[F]) -> None:
         """Forget a slot, which this thread holds, if it is empty and in no other block."""
         if not slot._depth and slot._is_empty and self._slots.get(session_id) is slot:
             del self._slots[session_id]
@@ -173,7 +180,7 @@ class Slots(Generic[F]):
 
     def _given_back(self, session_id: str, slot: Slot[F]) -> None:
         slot._depth -= 1
-        self.tidy(session_id, slot)
+        self._tidy(session_id, slot)
         slot.lock.release()
 
     def ids(self) -> tuple[str, ...]:

@@ -387,8 +387,7 @@ class SQLiteStore:
         except BaseException as error:
             failed = failure(error, "append to", session.id, self.database)
             # Memory and database may differ.
-            slot.drop(failed or error)
-            self._slots.tidy(session.id, slot)
+            self._slots.drop(session.id, slot, failed or error)
             if failed is None:
                 raise
             raise failed from error
