@@ -62,6 +62,45 @@ class Unit:
     record: int = -1
 
 
+class TextUnit:
+    """One item to be put into a context, as text; what :class:`Unit` is with values.
+
+    Attributes:
+        key: tells the items of a context apart.
+        native_id: the agent's id of the record it comes from.
+        text: the item, as JSON text in the format's spelling.
+        origin: where it comes from, in that spelling; empty for nothing.
+        ts: when, as the format writes it.
+        role: tells several items of one record apart.
+        response: the model call that produced it.
+        native: JSON text of what the agent recorded beside it.
+        hidden: it was sent, but nobody said it.
+    """
+
+    __slots__ = (
+        "hidden",
+        "key",
+        "native",
+        "native_id",
+        "origin",
+        "response",
+        "role",
+        "text",
+        "ts",
+    )
+
+    def __init__(self, key: Hashable, native_id: str, item: bytes, origin: bytes, ts: str) -> None:
+        self.key = key
+        self.native_id = native_id
+        self.text = item
+        self.origin = origin
+        self.ts = ts
+        self.role = "item"
+        self.response = ""
+        self.native = b""
+        self.hidden = False
+
+
 class Node:
     """An entry of the draft, and the context at it.
 
@@ -131,7 +170,8 @@ class TreeDraft:
         self._ids: list[str] = []
         self._parents: list[str | None] = []
         self._types: list[str] = []
-        self._ends: list[int] = [self._text.tell()]
+        self._end = self._text.tell()
+        self._ends = [self._end]
         self._taken: set[str] = set()
         self._mark = b',"%b":' % namespace.encode()
         self.namespace = namespace
@@ -176,62 +216,31 @@ class TreeDraft:
         if entry is not None:
             added = self._append(node, entry, unit.native_id, unit.role, unit.ts)
             return self._placed(node, unit, added)
-        return self.put_text(
-            node,
-            unit.key,
-            spelled(unit.item),
-            unit.native_id,
-            role=unit.role,
-            ts=unit.ts,
-            response=unit.response,
-            origin=spelled(unit.origin) if unit.origin else b"",
-            native=unit.native,
-            hidden=unit.hidden,
-        )
+        origin = spelled(unit.origin) if unit.origin else b""
+        written = TextUnit(unit.key, unit.native_id, spelled(unit.item), origin, unit.ts)
+        written.role, written.response = unit.role, unit.response
+        written.native, written.hidden = unit.native, unit.hidden
+        return self.put_text(node, written)
 
-    def put_text(
-        self,
-        node: Node,
-        key: Hashable,
-        item: bytes,
-        native_id: str,
-        *,
-        role: str,
-        ts: str,
-        response: str = "",
-        origin: bytes = b"",
-        native: bytes = b"",
-        hidden: bool = False,
-    ) -> Node:
-        """Append an item below a node, given as JSON text; return the new node.
-
-        Args:
-            node: where.
-            key: tells the items of a context apart.
-            item: the item, in the format's spelling.
-            native_id: the agent's id of the record it comes from.
-            role: tells several items of one record apart.
-            ts: when.
-            response: the model call that produced it.
-            origin: where it comes from, in the format's spelling; empty for nothing.
-            native: what the agent recorded beside it.
-            hidden: it was sent, but nobody said it.
-        """
-        said = b'"item":' + item
-        if response:
-            said += b',"response":' + spelled(response)
-        if hidden:
+    def put_text(self, node: Node, unit: TextUnit) -> Node:
+        """Append an item below a node, given as JSON text; return the new node."""
+        said = b'"item":' + unit.text
+        if unit.response:
+            said += b',"response":' + spelled(unit.response)
+        if unit.hidden:
             said += b',"visible":false'
         # The members an import adds beside the item do not decide what the entry says.
         more = b""
-        if native:
-            more = self._mark + text.compact(native)
-        if origin:
-            more += b',"origin":' + origin
-        added = self._write(node, ItemEntry, (said, more), native_id, role=role, ts=ts, before=b"{")
-        new = Node(added, node, node.depth + 1, node.settings, key=key)
+        if unit.native:
+            more = self._mark + text.compact(unit.native)
+        if unit.origin:
+            more += b',"origin":' + unit.origin
+        added = self._write(
+            node, ItemEntry, (said, more), unit.native_id, role=unit.role, ts=unit.ts, before=b"{"
+        )
+        new = Node(added, node, node.depth + 1, node.settings, key=unit.key)
         new.state = node.state
-        self._next.setdefault((id(node.context), key), new)
+        self._next.setdefault((id(node.context), unit.key), new)
         return new
 
     def _placed(self, node: Node, unit: Unit, added: str) -> Node:
@@ -362,8 +371,9 @@ class TreeDraft:
         while new in self._taken:
             role += "+"
             new = entry_id(parent, native_id, role, entry)
-        self._text.write(entry.sealed(new, parent, ts).line)
-        self._keep(entry.type, new, parent)
+        line = entry.sealed(new, parent, ts).line
+        self._text.writelines((line, b"\n"))
+        self._keep(entry.type, new, parent, len(line) + 1)
         return new
 
     def _write(
@@ -382,28 +392,30 @@ class TreeDraft:
         The first piece of its body decides its id, with what is said to stand before it.
         """
         parent = node.entry_id
+        said = body[0]
         while True:
             place = f"{parent}\0{native_id}\0{role}\n".encode("utf-8", "replace")
             digest = _sha256(place + before)
-            digest.update(body[0])
+            digest.update(said)
             new = digest.hexdigest()[:_DIGITS]
             if new not in self._taken:
                 break
             role += "+"
+        kind = entry_type.TYPE
         above = f'"{parent}"' if parent else "null"
-        head = f'{{"type":"{entry_type.TYPE}","id":"{new}","parent":{above},"ts":"{ts}",'
-        self._text.writelines((head.encode(), *body, b"}"))
-        self._keep(entry_type.TYPE, new, parent or None)
+        head = f'{{"type":"{kind}","id":"{new}","parent":{above},"ts":"{ts}",'.encode()
+        self._text.writelines((head, *body, b"}\n"))
+        self._keep(kind, new, parent or None, len(head) + sum(map(len, body)) + 2)
         return new
 
-    def _keep(self, entry_type: str, name: str, parent: str | None) -> None:
-        """Take in the entry whose line was just written."""
-        self._text.write(b"\n")
+    def _keep(self, entry_type: str, name: str, parent: str | None, size: int) -> None:
+        """Take in the entry whose line was just written, with its end so many bytes long."""
         self._taken.add(name)
         self._ids.append(name)
         self._parents.append(parent)
         self._types.append(entry_type)
-        self._ends.append(self._text.tell())
+        self._end += size
+        self._ends.append(self._end)
 
     @property
     def session(self) -> Session:

@@ -82,6 +82,7 @@ class Conversion:
         )
         self._asked: dict[str, Node] = {}
         self._done: dict[str, Node] = {}
+        self._whole: set[str] = set()
         self._compacted: dict[Record, tuple[Node, list[Piece]]] = {}
         self._linked = False
 
@@ -206,16 +207,48 @@ class Conversion:
                 self.accounts.find("request-not-rebuilt", f"{answer.id}: {problem}")
                 request = None
         if node is None:
+            node = self._went_on(stretch, answer, rules)
+        if node is None:
             node = self._sent_by_rules(stretch, answer, rules)
         if stretch.through_progress:
             self.accounts.find("progress-in-chain", answer.id)
         node = self.writer.configure(node, answer.first, answer.first.model, request)
         self._asked[answer.id] = node
         node = self.writer.answer(node, answer, request)
-        self._done[answer.id] = self._results(node, answer)
+        node, is_whole = self._results(node, answer)
+        self._done[answer.id] = node
+        if is_whole:
+            self._whole.add(answer.id)
 
-    def _results(self, node: Node, answer: Answer) -> Node:
-        """Append the results that stand right behind an answer: they were next to be sent."""
+    def _went_on(self, stretch: Stretch, answer: Answer, rules: Rules) -> Node | None:
+        """The node of a request that added nothing to an answer but the results of its calls.
+
+        Most requests are like that, and what they held stands in its place already. For any
+        other one ``None``, and the rules have to tell.
+        """
+        before = stretch.before
+        if before is None or before.id not in self._whole or rules.loader_follows_parents:
+            return None
+        results = before.results
+        if results[-1].index >= answer.first.index or self._conversation.origin:
+            return None
+        if any(record not in results for record in stretch.chain):
+            return None
+        if any(record.is_shown_only or self.transcript.beside(record) for record in results):
+            return None
+        keys = [p.key for r in (*before.records, *results) for p in self.units.of(r)]
+        node, found = self.draft.walk(self.asked(before), keys)
+        if found < len(keys):
+            return None
+        if not rules.stores_attachments:
+            self.accounts.find("not-stored-injection", self._conversation.id)
+        return node
+
+    def _results(self, node: Node, answer: Answer) -> tuple[Node, bool]:
+        """Append the results that stand right behind an answer: they were next to be sent.
+
+        Returns the last node, and whether each of the answer's calls has its result there.
+        """
         waiting = dict.fromkeys(answer.results)
         for record in answer.results:
             # Tools start while the answer still streams. Spec: claude-code 3.
@@ -235,7 +268,9 @@ class Conversion:
                 node = self.writer.result(node, record)
                 if not waiting:
                     break
-        return node
+        settled = [call for record in answer.results for call in record.results]
+        is_whole = bool(settled) and not waiting and all(c in settled for c in answer.calls)
+        return node, is_whole
 
     def _base(self, stretch: Stretch) -> Node:
         """The node whose context is that of the request before a stretch."""

@@ -15,8 +15,6 @@ from agentsession.importers.claude_code.attachments import SNAPSHOT, kind_of
 from agentsession.importers.claude_code.history import is_sent, stretch_to
 from agentsession.importers.claude_code.lines import is_blank
 from agentsession.importers.claude_code.records import Record
-from agentsession.importers.claude_code.transcript import Answer
-from agentsession.importers.claude_code.usage import best_usage, usage_of
 from agentsession.importers.drafting import Node
 from agentsession.record_entries import InfoEntry, LinkEntry, QueuedEntry
 
@@ -336,11 +334,7 @@ class Ending:
         for answer in self._transcript.answers:
             if answer.id not in self._conversion.copied:
                 found["responses"] += 1
-                usage = _usage(answer) or {}
+                usage = answer.used.usage or {}
                 found["input_tokens"] += usage.get("input_tokens", 0)
                 found["output_tokens"] += usage.get("output_tokens", 0)
         return found
-
-
-def _usage(answer: Answer) -> dict[str, Any] | None:
-    return usage_of(best_usage([(r.usage, r.stop_reason) for r in answer.records])[0])

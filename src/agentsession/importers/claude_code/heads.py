@@ -77,25 +77,49 @@ class AnyBlock(msgspec.Struct, gc=False):
     tool_use_id: Any = None
 
 
-class Message(msgspec.Struct, gc=False):
-    """A message; ``content`` is its words where it is a string."""
+class PlainMessage(msgspec.Struct, gc=False):
+    """A message of plain blocks; ``content`` is its words where it is a string."""
+
+    id: str | None = None
+    model: str | None = None
+    role: str | None = None
+    content: list[Plain] | str | None = None
+    usage: Text = NOTHING
+    stop_reason: str | None = None
+
+
+class PlainHead(msgspec.Struct, gc=False):
+    """What is known of every line, each member of the type that it should have."""
+
+    type: str | None = None
+    uuid: str | None = None
+    parent: str | None = msgspec.field(default=None, name="parentUuid")
+    timestamp: str | None = None
+    version: str | None = None
+    cwd: str | None = None
+    branch: str | None = msgspec.field(default=None, name="gitBranch")
+    request: str | None = msgspec.field(default=None, name="requestRef")
+    sidechain: bool | None = msgspec.field(default=None, name="isSidechain")
+    meta: bool | None = msgspec.field(default=None, name="isMeta")
+    summary: bool | None = msgspec.field(default=None, name="isCompactSummary")
+    shown: bool | None = msgspec.field(default=None, name="isVisibleInTranscriptOnly")
+    error: bool | None = msgspec.field(default=None, name="isApiErrorMessage")
+    subtype: str | None = None
+    message: PlainMessage | None = None
+
+
+class AnyMessage(PlainMessage, gc=False):
+    """A message whose members are of any type."""
 
     id: Any = None
     model: Any = None
     role: Any = None
-    content: list[AnyBlock] | str | None = None
-    usage: Text = NOTHING
+    content: list[AnyBlock] | str | None = None  # type: ignore[assignment]
     stop_reason: Any = None
 
 
-class PlainMessage(Message, gc=False):
-    """A message whose blocks are plain."""
-
-    content: list[Plain] | str | None = None  # type: ignore[assignment]
-
-
-class Head(msgspec.Struct, gc=False):
-    """What is known of every line."""
+class AnyHead(PlainHead, gc=False):
+    """The head of a line whose members are of any type."""
 
     type: Any = None
     uuid: Any = None
@@ -111,17 +135,26 @@ class Head(msgspec.Struct, gc=False):
     shown: Any = msgspec.field(default=None, name="isVisibleInTranscriptOnly")
     error: Any = msgspec.field(default=None, name="isApiErrorMessage")
     subtype: Any = None
-    message: Message | None = None
+    message: AnyMessage | None = None
 
 
-class PlainHead(Head, gc=False):
-    """The head of a line whose message is plain."""
+Head = PlainHead
 
-    message: PlainMessage | None = None
+_STRINGS: Final = (
+    "type",
+    "uuid",
+    "parent",
+    "timestamp",
+    "version",
+    "cwd",
+    "branch",
+    "request",
+    "subtype",
+)
 
 
 _plain = msgspec.json.Decoder(PlainHead).decode
-_any = msgspec.json.Decoder(Head).decode
+_any = msgspec.json.Decoder(AnyHead).decode
 _WIRE: Final = {field.name: field.encode_name for field in msgspec.structs.fields(Head)}
 
 _ESCAPES: Final = re.compile(rb"\\[u/]")
@@ -161,19 +194,32 @@ def fast_head(line: bytes) -> Head:
     try:
         return _plain(line)
     except REFUSALS:
-        return _any(line)
+        return _typed(_any(line))
+
+
+def _typed(head: Head) -> Head:
+    """A head in which what is not of its type is as if it was not there."""
+    for name in _STRINGS:
+        if not isinstance(getattr(head, name), str):
+            setattr(head, name, None)
+    message = head.message
+    if message is not None:
+        for name in ("id", "model"):
+            if not isinstance(getattr(message, name), str):
+                setattr(message, name, None)
+    return head
 
 
 def exact_head(members: Members) -> tuple[Head, Any]:
     """Return the head of a line that the fast decoders refuse, and the usage in its message."""
     message = value_of(members.get("message"))
-    inner: Message | None = None
+    inner: AnyMessage | None = None
     if isinstance(message, dict):
         blocks = [
             AnyBlock(block.get("type"), block.get("id"), block.get("tool_use_id"))
             for block in content_blocks(message.get("content"))
         ]
-        inner = Message(
+        inner = AnyMessage(
             message.get("id"),
             message.get("model"),
             message.get("role"),
@@ -183,4 +229,4 @@ def exact_head(members: Members) -> tuple[Head, Any]:
         )
     told = {name: value_of(members.get(wire)) for name, wire in _WIRE.items()}
     usage = message.get("usage") if isinstance(message, dict) else None
-    return Head(**{**told, "message": inner}), usage
+    return _typed(AnyHead(**{**told, "message": inner})), usage

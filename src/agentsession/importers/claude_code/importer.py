@@ -24,11 +24,11 @@ from agentsession.importers.base import (
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.codes import CODES
 from agentsession.importers.claude_code.convert import convert
+from agentsession.importers.claude_code.counting import usage_records
 from agentsession.importers.claude_code.looking import Log
 from agentsession.importers.claude_code.places import PROJECTS, config_directories, folders
 from agentsession.importers.claude_code.source import Sources, read_records
-from agentsession.importers.claude_code.usage import usage_records
-from agentsession.importers.usage import UsageRecord
+from agentsession.importers.usage import Tell, UsageRecord
 from agentsession.timestamp import Timestamp
 
 
@@ -95,9 +95,9 @@ class ClaudeCode(Importer):
         read = sum(log.records for log in opened.logs)
         return Rest(tuple(records), tuple(findings), opened.others(), read)
 
-    def usage_records(self, source: Source) -> Iterator[UsageRecord]:
+    def usage_records(self, source: Source, tell: Tell | None = None) -> Iterator[UsageRecord]:
         """Yield the usage of every model call in a source, straight from its files."""
-        yield from usage_records(source)
+        yield from usage_records(source, tell)
 
     def close(self) -> None:
         """Let go of what was found."""

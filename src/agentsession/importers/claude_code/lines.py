@@ -69,6 +69,14 @@ def members_of(line: bytes) -> Members | None:
         return None
 
 
+def plain_members(line: bytes) -> Members | None:
+    """Return the members of an object's text that has no escapes to be looked at."""
+    try:
+        return _members(line)
+    except REFUSALS:
+        return members_of(line)
+
+
 def is_deep(line: bytes) -> bool:
     """Return whether a line is nested so deeply that its values are better left alone."""
     if line.count(b"[") + line.count(b"{") <= _DEPTH:

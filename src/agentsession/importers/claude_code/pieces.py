@@ -8,21 +8,13 @@ from typing import Any
 from agentsession import text
 from agentsession.importers.claude_code.blocks import Block, Made
 from agentsession.importers.claude_code.records import Record
-from agentsession.importers.drafting import Unit, spelled
+from agentsession.importers.drafting import TextUnit, Unit, spelled
 
 
-class Piece:
+class Piece(TextUnit):
     """One item of a context, and the blocks that it stands for on the wire.
 
     Attributes:
-        key: tells the items of a context apart.
-        native_id: the id of its record.
-        text, origin: the item, and where it comes from, as JSON text.
-        ts: when it was written.
-        role: tells several items of one record apart.
-        response: the answer that it is part of.
-        native: JSON text of what the agent recorded beside it.
-        hidden: it was sent, but nobody said it.
         record: the record's number in the account, -1 for none.
         kind: the type of the first block.
         call_id: of a call or its result, the call's id.
@@ -31,34 +23,10 @@ class Piece:
         source: the record whose blocks these are, where they are not.
     """
 
-    __slots__ = (
-        "call_id",
-        "derived",
-        "hidden",
-        "key",
-        "kind",
-        "native",
-        "native_id",
-        "origin",
-        "record",
-        "response",
-        "role",
-        "sent",
-        "source",
-        "text",
-        "ts",
-    )
+    __slots__ = ("call_id", "derived", "kind", "record", "sent", "source")
 
     def __init__(self, key: Hashable, native_id: str, item: bytes, origin: bytes, ts: str) -> None:
-        self.key = key
-        self.native_id = native_id
-        self.text = item
-        self.origin = origin
-        self.ts = ts
-        self.role = "item"
-        self.response = ""
-        self.native = b""
-        self.hidden = False
+        super().__init__(key, native_id, item, origin, ts)
         self.record = -1
         self.kind = ""
         self.call_id = ""

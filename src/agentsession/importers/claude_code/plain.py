@@ -24,7 +24,6 @@ from agentsession.importers.claude_code.heads import (
 from agentsession.importers.claude_code.lines import REFUSALS
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.drafting import spelled
-from agentsession.members import string_text
 
 _NO: Final = (b"", b"")
 _SEPARATORS: Final = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
@@ -55,24 +54,19 @@ def plain_user_item(record: Record, role: str) -> tuple[bytes, bytes]:
         words = _words(block.text) if isinstance(block, TextBlock) else b""
     if not words:
         return _NO
-    item = b'{"type":"message","id":%b,"role":"%b","content":[{"type":"input_text","text":%b}]}' % (
-        string_text(record.uuid),
-        role.encode(),
-        words,
-    )
-    return item, b""
+    name = record.uuid
+    if not _is_bare(name):
+        return _NO
+    head = f'{{"type":"message","id":"{name}","role":"{role}","content":[{{"type":"input_text"'
+    return b'%b,"text":%b}]}' % (head.encode(), words), b""
 
 
 def _result(name: str, block: ResultBlock) -> tuple[bytes, bytes]:
-    output = _words(block.content)
-    if not output:
+    output, call = _words(block.content), block.tool_use_id
+    if not output or not _is_bare(name + call):
         return _NO
-    item = b'{"type":"function_call_output","id":%b,"call_id":%b,"output":%b}' % (
-        string_text(name),
-        string_text(block.tool_use_id),
-        output,
-    )
-    return item, _ERRORS[block.is_error]
+    head = f'{{"type":"function_call_output","id":"{name}","call_id":"{call}","output":'
+    return b"%b%b}" % (head.encode(), output), _ERRORS[block.is_error]
 
 
 def plain_answer_item(record: Record) -> tuple[bytes, bytes]:
@@ -81,36 +75,48 @@ def plain_answer_item(record: Record) -> tuple[bytes, bytes]:
     if not record.is_plain or not isinstance(content, list) or len(content) != 1:
         return _NO
     block = content[0]
-    name = string_text(record.uuid)
-    told = b'{"message":%b' % string_text(record.message_id)
-    if record.model:
-        told += b',"provider":"anthropic","model":%b' % string_text(record.model)
-    item = b""
+    name, message, model = record.uuid, record.message_id, record.model
+    if not _is_bare(name + message + model):
+        return _NO
+    told = f',"provider":"anthropic","model":"{model}"' if model else ""
+    origin = f'{{"message":"{message}"{told}'.encode()
     if isinstance(block, CallBlock):
-        arguments = _spelled_arguments(block.input)
-        if arguments:
-            item = b'{"type":"function_call","id":%b,"call_id":%b,"name":%b,"arguments":%b}' % (
-                name,
-                string_text(block.id),
-                string_text(block.name),
-                arguments,
-            )
-    elif isinstance(block, TextBlock):
-        words = _words(block.text)
-        if words:
-            item = (
-                b'{"type":"message","id":%b,"role":"assistant","content":'
-                b'[{"type":"output_text","text":%b,"annotations":[]}]}' % (name, words)
-            )
-    elif isinstance(block, ThinkingBlock):
-        words, secret = _words(block.thinking), _words(block.signature)
-        if words and len(secret) > len(b'""'):
-            item = (
-                b'{"type":"reasoning","id":%b,"summary":[{"type":"summary_text","text":%b}],'
-                b'"encrypted_content":%b}' % (name, words, secret)
-            )
-            return item, told + _SIGNED
-    return (item, told + b"}") if item else _NO
+        return _call(name, block), origin + b"}"
+    if isinstance(block, TextBlock):
+        return _said(name, block), origin + b"}"
+    if isinstance(block, ThinkingBlock):
+        return _thought(name, block), origin + _SIGNED
+    return _NO
+
+
+def _call(name: str, block: CallBlock) -> bytes:
+    call, tool = block.id, block.name
+    arguments = _spelled_arguments(block.input)
+    if not arguments or not _is_bare(call + tool):
+        return b""
+    told = f'"id":"{name}","call_id":"{call}","name":"{tool}","arguments":'
+    return b'{"type":"function_call",%b%b}' % (told.encode(), arguments)
+
+
+def _said(name: str, block: TextBlock) -> bytes:
+    words = _words(block.text)
+    if not words:
+        return b""
+    head = f'{{"type":"message","id":"{name}","role":"assistant","content":[{{"type":"output_text"'
+    return b'%b,"text":%b,"annotations":[]}]}' % (head.encode(), words)
+
+
+def _thought(name: str, block: ThinkingBlock) -> bytes:
+    words, secret = _words(block.thinking), _words(block.signature)
+    if not words or len(secret) <= len(b'""'):
+        return b""
+    head = f'{{"type":"reasoning","id":"{name}","summary":[{{"type":"summary_text"'
+    return b'%b,"text":%b}],"encrypted_content":%b}' % (head.encode(), words, secret)
+
+
+def _is_bare(names: str) -> bool:
+    """Whether ids and names need no escape in JSON text."""
+    return names.isascii() and names.isprintable() and '"' not in names and "\\" not in names
 
 
 def _words(raw: Text) -> bytes:

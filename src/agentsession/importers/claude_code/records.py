@@ -6,6 +6,7 @@ Spec: claude-code 2.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from sys import intern
 from typing import Any, Final
@@ -15,7 +16,15 @@ import msgspec
 from agentsession import text
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.blocks import Block, content_blocks
-from agentsession.importers.claude_code.heads import NOTHING, Head, escapes, exact_head, fast_head
+from agentsession.importers.claude_code.heads import (
+    NOTHING,
+    CallBlock,
+    Head,
+    ResultBlock,
+    escapes,
+    exact_head,
+    fast_head,
+)
 from agentsession.importers.claude_code.lines import (
     REFUSALS,
     Members,
@@ -135,8 +144,7 @@ class Record:
         self._usage: Any = None
         self.is_damaged = False
         head = self._read(raw)
-        kind = head.type
-        self.type = intern(kind) if isinstance(kind, str) else ""
+        self.type = intern(head.type or "")
         if self.size > _LONG and is_deep(raw):
             self.type = f"deep {self.type}".strip()
             self.is_plain = False
@@ -164,25 +172,25 @@ class Record:
 
     def _place(self, head: Head) -> None:
         """Take in where the record stands, and what surrounded it."""
-        kind, uuid, parent, version = self.type, head.uuid, head.parent, head.version
-        cwd, branch, request, subtype = head.cwd, head.branch, head.request, head.subtype
-        self.uuid = uuid if isinstance(uuid, str) else ""
-        self.parent = parent if isinstance(parent, str) else ""
-        self.version = intern(version) if isinstance(version, str) else ""
-        self.cwd = intern(cwd) if isinstance(cwd, str) else ""
-        self.branch = intern(branch) if isinstance(branch, str) else ""
-        self.request = request if isinstance(request, str) else ""
-        self.time = _time(head.timestamp)
+        kind, subtype = self.type, head.subtype
+        self.uuid = head.uuid or ""
+        self.parent = head.parent or ""
+        # There are few of these, and many records.
+        self.version = intern(head.version or "")
+        self.cwd = intern(head.cwd or "")
+        self.branch = intern(head.branch or "")
+        self.request = head.request or ""
+        self.time = _time(head.timestamp) if head.timestamp else ""
         self.is_tree = bool(self.uuid)
         self.is_sidechain = head.sidechain is True
         self.is_meta = head.meta is True
         self.is_summary = head.summary is True
         self.is_shown_only = head.shown is True and not self.is_summary
-        is_system = kind == names.SYSTEM
-        self.is_boundary = is_system and subtype == "compact_boundary"
-        self.is_local_command = is_system and subtype == "local_command"
         self.is_answer = kind == names.ASSISTANT
         self.is_error = self.is_answer and head.error is True
+        is_system = kind == names.SYSTEM and subtype is not None
+        self.is_boundary = is_system and subtype == "compact_boundary"
+        self.is_local_command = is_system and subtype == "local_command"
 
     def _say(self, head: Head) -> None:
         """Take in what its message is."""
@@ -199,34 +207,45 @@ class Record:
         if message is None:
             return
         model = message.model
-        self.is_synthetic = self.is_answer and model == names.SYNTHETIC
-        if isinstance(model, str) and model != names.SYNTHETIC:
-            self.model = intern(model)
+        if model is not None:
+            if model == names.SYNTHETIC:
+                self.is_synthetic = self.is_answer
+            else:
+                self.model = intern(model)
         self.role = message.role
         self.stop_reason = message.stop_reason
         if message.usage is not NOTHING:
             self._usage = message.usage
         if self.type not in _SPOKEN:
             return
-        if self.is_answer and isinstance(message.id, str) and message.id:
+        if self.is_answer and message.id:
             self.message_id = message.id
         self.content = content = message.content
-        if not isinstance(content, list):
-            return
-        self.kinds = kinds = tuple([block.type for block in content])
-        if "tool_use" in kinds:
+        if isinstance(content, list):
+            self._look_inside(content)
+
+    def _look_inside(self, content: Sequence[Any]) -> None:
+        if len(content) == 1:
+            self.kinds = (content[0].type,)
+        else:
+            self.kinds = tuple([block.type for block in content])
+        if CallBlock.type in self.kinds:
             self.calls = tuple(
-                block.id
-                for block in content
-                if block.type == "tool_use" and isinstance(block.id, str) and block.id
+                [
+                    block.id
+                    for block in content
+                    if block.type == CallBlock.type and isinstance(block.id, str) and block.id
+                ]
             )
-        if "tool_result" in kinds:
+        if ResultBlock.type in self.kinds:
             self.results = tuple(
-                block.tool_use_id
-                for block in content
-                if block.type == "tool_result"
-                and isinstance(block.tool_use_id, str)
-                and block.tool_use_id
+                [
+                    block.tool_use_id
+                    for block in content
+                    if block.type == ResultBlock.type
+                    and isinstance(block.tool_use_id, str)
+                    and block.tool_use_id
+                ]
             )
 
     # Members.
@@ -296,16 +315,12 @@ class Record:
 
     def beside(self, left_out: frozenset[str] = names.ENVELOPE) -> bytes:
         """Return the members that an entry does not say in its own words, as JSON text."""
-        kept = []
-        unknown = []
         members = self.members
-        for name, raw in members.items():
-            if name not in left_out:
-                kept.append(b"%b:%b" % (_spelled(name), bytes(raw)))
-                if name not in names.MEMBERS:
-                    unknown.append(name)
-        self.unknown = tuple(unknown)
-        return b"{%b}" % b",".join(kept) if kept else b""
+        told = [name for name in members if name not in left_out]
+        self.unknown = tuple([name for name in told if name not in names.MEMBERS])
+        if not told:
+            return b""
+        return b"{%b}" % b",".join([_spelled(name) + bytes(members[name]) for name in told])
 
     def unknown_members(self) -> tuple[str, ...]:
         """Return the names of members that no known release writes."""
@@ -316,9 +331,9 @@ class Record:
         return self.unknown
 
 
-def _time(written: object) -> str:
+def _time(written: str) -> str:
     """A time as the format writes it; empty for none that can be."""
-    if not isinstance(written, str) or not _FIRST <= written[:4] < _LAST:
+    if not _FIRST <= written[:4] < _LAST:
         return ""
     try:
         if _STAMP.fullmatch(written) is not None and datetime.fromisoformat(written):
@@ -328,8 +343,8 @@ def _time(written: object) -> str:
         return ""
 
 
-_NAMES: Final = {name: text.encode(name) for name in names.MEMBERS}
+_NAMES: Final = {name: text.encode(name) + b":" for name in names.MEMBERS}
 
 
 def _spelled(name: str) -> bytes:
-    return _NAMES.get(name) or text.encode(name)
+    return _NAMES.get(name) or text.encode(name) + b":"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 Version = tuple[int, int, int]
@@ -29,11 +30,10 @@ class Rules:
 
     version: Version
 
-    @classmethod
-    def of(cls, release: str) -> Rules:
+    @staticmethod
+    def of(release: str) -> Rules:
         """Return the rules of a release; those of the newest where it has no number."""
-        version = version_of(release)
-        return cls(NEWEST if version == UNKNOWN else version)
+        return _rules(release)
 
     @property
     def copies_on_resume(self) -> bool:
@@ -69,3 +69,9 @@ class Rules:
     def prompt_hooks_sent(self) -> bool:
         """Texts of prompt hooks are sent although they are marked as shown only."""
         return self.version < (2, 0, 0)
+
+
+@lru_cache(maxsize=256)
+def _rules(release: str) -> Rules:
+    version = version_of(release)
+    return Rules(NEWEST if version == UNKNOWN else version)

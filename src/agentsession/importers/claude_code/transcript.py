@@ -5,11 +5,27 @@ Spec: claude-code 3.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.records import Record
+from agentsession.importers.claude_code.usage import best_usage, usage_of
+
+
+class Used(NamedTuple):
+    """What an answer's records say of its tokens.
+
+    Attributes:
+        native: the counts as the agent has them; ``None`` when there are none.
+        final: whether they are final.
+        usage: the counts in the payload's form.
+    """
+
+    native: Mapping[str, Any] | None
+    final: bool
+    usage: Mapping[str, Any] | None
 
 
 @dataclass(eq=False, slots=True)
@@ -20,21 +36,28 @@ class Answer:
         id: its message id.
         records: its records in the order of the file.
         results: the records with results of its calls, in the order of the file.
+        first: its first record.
     """
 
     id: str
+    first: Record
     records: list[Record] = field(default_factory=list)
     results: list[Record] = field(default_factory=list)
-
-    @property
-    def first(self) -> Record:
-        """Its first record."""
-        return self.records[0]
+    _used: Used | None = None
 
     @property
     def last(self) -> Record:
         """Its last record."""
         return self.records[-1]
+
+    @property
+    def used(self) -> Used:
+        """What its records say of its tokens."""
+        if self._used is None:
+            told = [(record.usage, record.stop_reason) for record in self.records]
+            native, final = best_usage(told)
+            self._used = Used(native, final, usage_of(native))
+        return self._used
 
     @property
     def calls(self) -> list[str]:
@@ -106,7 +129,7 @@ class Transcript:
         name = record.message_id
         answer = self._answers.get(name)
         if answer is None:
-            answer = self._answers[name] = Answer(name)
+            answer = self._answers[name] = Answer(name, record)
             self.answers.append(answer)
         for known in answer.records:
             if known.kinds == record.kinds and known.says(record):

@@ -58,9 +58,10 @@ class Units:
         made = self._made.get(record)
         if made is None:
             if len(self._made) >= _KEPT:
+                for known in self._made:
+                    known.forget()
                 self._made.clear()
             made = self._made[record] = self._make(record)
-            record.forget()
         return made
 
     def _make(self, record: Record) -> list[Piece]:

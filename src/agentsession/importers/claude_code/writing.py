@@ -14,15 +14,15 @@ from agentsession.canonical import sha256
 from agentsession.entries import ConfigEntry, ResponseEntry
 from agentsession.importers.accounts import Accounts
 from agentsession.importers.claude_code import names
-from agentsession.importers.claude_code.lines import members_of
+from agentsession.importers.claude_code.lines import members_of, plain_members
 from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.requestlog import CannotRebuild, Request, RequestLog
 from agentsession.importers.claude_code.rules import Rules
 from agentsession.importers.claude_code.transcript import Answer, Transcript
 from agentsession.importers.claude_code.units import Times, Units
-from agentsession.importers.claude_code.usage import best_usage, usage_of
 from agentsession.importers.drafting import Node, TreeDraft, spelled
+from agentsession.members import string_text
 from agentsession.parts import VCS, InstructionsPart
 from agentsession.record_entries import DecisionEntry, DispatchEntry, EnvEntry, LinkEntry
 
@@ -51,6 +51,9 @@ class Conf:
     prompt: tuple[str, ...] = ()
     tools: str = ""
     params: str = ""
+
+
+_NO_CONF: Final = Conf()
 
 
 class Writer:
@@ -97,18 +100,7 @@ class Writer:
 
     def put(self, node: Node, piece: Piece, records: Sequence[Record] = ()) -> Node:
         """Append a unit; its records, and others it was made of, are accounted for."""
-        new = self.draft.put_text(
-            node,
-            piece.key,
-            piece.text,
-            piece.native_id,
-            role=piece.role,
-            ts=piece.ts,
-            response=piece.response,
-            origin=piece.origin,
-            native=piece.native,
-            hidden=piece.hidden,
-        )
+        new = self.draft.put_text(node, piece)
         if piece.kind == "tool_use":
             self._calls.setdefault(piece.call_id, []).append(new)
         if piece.record >= 0:
@@ -122,7 +114,7 @@ class Writer:
     def configure(self, node: Node, record: Record, model: str, request: Request | None) -> Node:
         """Append what changed in the surroundings and the settings before an answer."""
         node = self._surround(node, record)
-        conf = node.state if isinstance(node.state, Conf) else Conf()
+        conf = node.state if isinstance(node.state, Conf) else _NO_CONF
         if request is not None:
             return self._configure_logged(node, conf, record, request)
         if model and model != conf.model:
@@ -198,13 +190,13 @@ class Writer:
         return new
 
     def _surround(self, node: Node, record: Record) -> Node:
-        conf = node.state if isinstance(node.state, Conf) else Conf()
+        conf = node.state if isinstance(node.state, Conf) else _NO_CONF
         cwd, branch = record.cwd, record.branch
-        if not conf.cwd:
-            conf = replace(conf, cwd=self.draft.session.header.cwd)
-        moved = bool(cwd) and cwd != conf.cwd
+        moved = bool(cwd) and cwd != (conf.cwd or self.draft.header.cwd)
         if not moved and (not branch or branch == conf.branch):
             return node
+        if not conf.cwd:
+            conf = replace(conf, cwd=self.draft.header.cwd)
         vcs = VCS("git", unknown={"branch": branch}) if branch else None
         entry = EnvEntry(cwd=cwd if moved else "", vcs=vcs)
         new = self._add(node, entry, record, "env")
@@ -235,9 +227,8 @@ class Writer:
 
     def _respond(self, node: Node, answer: Answer, request: Request | None) -> Node:
         last = answer.last
-        told = [(record.usage, record.stop_reason) for record in answer.records]
-        raw, final = best_usage(told)
-        stop = next((reason for _, reason in reversed(told) if reason), None)
+        raw, final, usage = answer.used
+        stop = next((r.stop_reason for r in reversed(answer.records) if r.stop_reason), None)
         status, incomplete = _status(answer, stop)
         if raw is not None and not final and not Rules.of(last.version).usage_is_final:
             self._accounts.find("usage-incomplete", answer.id)
@@ -247,7 +238,6 @@ class Writer:
             native["usage"] = raw
         if request is not None and request.digest:
             native["requestDigest"] = request.digest
-        usage = usage_of(raw)
         self._count(usage)
         members = {
             "response_id": answer.id,
@@ -261,7 +251,7 @@ class Writer:
         written = {n: v for n, v in members.items() if v or n in ("response_id", "status")}
         self.responses += 1
         body = spelled(written)[1:-1]
-        ts = self._times.of(last)
+        ts = last.time or self._times.of(last)
         return self.draft.place(node, ResponseEntry, body, answer.id, role="response", ts=ts)
 
     def failed(self, node: Node, request: Request, error: Record | None) -> Node:
@@ -294,8 +284,9 @@ class Writer:
         return new
 
     def _count(self, usage: Mapping[str, Any] | None) -> None:
-        for name in ("input_tokens", "output_tokens"):
-            self.usage[name] = self.usage.get(name, 0) + (usage or {}).get(name, 0)
+        if usage:
+            self.usage["input_tokens"] += usage.get("input_tokens", 0)
+            self.usage["output_tokens"] += usage.get("output_tokens", 0)
 
     # Results.
 
@@ -319,7 +310,8 @@ class Writer:
     ) -> Node:
         decision: Any = None
         denial = ""
-        if b'"permissionDecision"' in record.raw or b'"toolDenialKind"' in record.raw:
+        members = record.members
+        if "permissionDecision" in members or "toolDenialKind" in members:
             decision, denial = record.value("permissionDecision"), record.text("toolDenialKind")
         rejected = bool(denial)
         if isinstance(decision, dict) or denial:
@@ -345,8 +337,8 @@ class Writer:
             child = child or f"{record.text('sessionId')}-agent-{agent}"
         if child:
             node = self._add(node, LinkEntry.subsession(child, call), record, f"link {call}")
-        body = spelled({"call_id": call, "target": target})[1:-1]
-        role, ts = f"dispatch {call}", self._times.of(record)
+        body = b'"call_id":%b,"target":"%b"' % (string_text(call), target.encode())
+        role, ts = f"dispatch {call}", record.time or self._times.of(record)
         return self.draft.place(node, DispatchEntry, body, record.where, role=role, ts=ts)
 
     def _home(self, node: Node, call: str) -> str:
@@ -371,15 +363,16 @@ def _members_beside(record: Record) -> dict[str, Any]:
     members = record.members
     message = members.get("message")
     if message is not None:
-        inner = members_of(bytes(message)) or {}
-        found |= {name: raw for name, raw in inner.items() if name not in _IN_RESPONSE}
+        inner = plain_members(bytes(message)) if record.is_plain else members_of(bytes(message))
+        found |= {name: raw for name, raw in (inner or {}).items() if name not in _IN_RESPONSE}
     found |= {name: raw for name, raw in members.items() if name not in _ITEM_ONLY}
     return found
 
 
 def _status(answer: Answer, stop: object) -> tuple[str, dict[str, Any] | None]:
-    if any(b'"isAbortedMidStream":true' in record.raw for record in answer.records):
-        return "incomplete", {"reason": "interrupted"}
+    for record in answer.records:
+        if b'"isAbortedMidStream":true' in record.raw:
+            return "incomplete", {"reason": "interrupted"}
     if isinstance(stop, str) and stop in _STOPS:
         return "incomplete", {"reason": _STOPS[stop]}
     return "completed", None
