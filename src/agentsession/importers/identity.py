@@ -152,6 +152,9 @@ def place(
 
 
 def _content(entry: Entry) -> bytes:
+    known = getattr(entry, "canonical_content", None)
+    if isinstance(known, bytes):
+        return known
     members = text.split_members(entry.line)
     for name in _ENVELOPE:
         members.pop(name, None)

@@ -18,6 +18,8 @@ from agentsession.importers.codex.state import State
 from agentsession.importers.codex.units import Unit
 from agentsession.importers.codex.usage import Counts, Sum, usage_of
 from agentsession.importers.codex.writer import NAMESPACE, Writer
+from agentsession.importers.telling import given
+from agentsession.record_entries import DecisionEntry, DispatchEntry, LinkEntry
 
 _ENDED: Final = Ending()
 _SHOWN: Final = frozenset({"CommandExecution", "FileChange", "McpToolCall", "CollabAgentToolCall"})
@@ -148,21 +150,20 @@ class Answering:
             native["history"] = "not stored"
         if call.raw:
             native["counted"] = dict(call.raw)
-        unknown: dict[str, Any] = {NAMESPACE: native}
-        if state.provider:
-            unknown["provider"] = state.provider
-        entry = ResponseEntry(
-            name,
-            model=state.model,
-            status=status,
-            usage=None if call.counts is None else usage_of(call.counts),
-            incomplete=incomplete,
-            error=error,
-            unknown=unknown,
-        )
+        used = None if call.counts is None else usage_of(call.counts)
+        members = {
+            "response_id": name,
+            **given(model=state.model),
+            "status": status,
+            **given(usage=used, incomplete=incomplete, error=error),
+            NAMESPACE: native,
+            **given(provider=state.provider),
+        }
         if call.counts is not None:
             self.converted.add(call.counts)
-        entry_id = self.writer.add(entry, name, "response", call.time)
+        entry_id = self.writer.tell(ResponseEntry, members, name, "response", call.time)
+        if self.writer.segment is not None:
+            self.writer.segment.responded(name, whole=incomplete is None and error is None)
         for number in call.numbers:
             self.folded(number, entry_id)
         self._tell(call, name, status)
@@ -183,16 +184,8 @@ class Answering:
     def _write(self, element: Element, response: str) -> str:
         """Write an item, and before an output what is known of its tool."""
         unit, writer = element.unit, self.writer
-        item = writer.item(unit)
         if unit.is_result and not unit.made and not self.copied:
-            before = tools.told(item, element.shown, self._homes.get(unit.call_id, ""))
-            for entry, role, time in before:
-                if entry.type == "link":
-                    session = string(text.parse(entry.text_of("session") or b'""'))
-                    if session in self._linked:
-                        continue
-                    self._linked.add(session)
-                writer.add(entry, unit.call_id, role, time or element.time)
+            self._tell_of_tool(element)
         origin = None
         if unit.type == "reasoning" and self.state.model:
             origin = {"provider": self.state.provider, "model": self.state.model}
@@ -208,6 +201,23 @@ class Answering:
         for number in element.beside:
             self.folded(number, entry_id)
         return entry_id
+
+    def _tell_of_tool(self, element: Element) -> None:
+        """Write what is known of a call before its output: a child, a decision or a dispatch."""
+        unit, writer, time = element.unit, self.writer, element.time
+        call, output = unit.call_id, writer.value(unit).get("output")
+        child = tools.child_of(output) or string(element.shown.get("child"))
+        if child and child not in self._linked:
+            self._linked.add(child)
+            writer.add(LinkEntry.subsession(child, call), call, "link", time)
+        home = self._homes.get(call, "")
+        if not home or not call:
+            return
+        if tools.is_rejected(output):
+            entry = DecisionEntry(call, home, "reject", "human", reason=tools.REJECTED)
+            writer.add(entry, call, "decision", time)
+        elif element.shown:
+            writer.tell(DispatchEntry, {"call_id": call, "target": home}, call, "dispatch", time)
 
     def shows(self, item: Mapping[str, Any], number: int) -> bool:
         """Take what a display item tells of a call; return whether its output is to come."""

@@ -18,7 +18,6 @@ from agentsession.importers.codex import lines
 from agentsession.importers.codex.databases import Told, read_home
 from agentsession.importers.codex.lines import Line, mapping, string
 from agentsession.importers.codex.tools import child_of
-from agentsession.items import Item
 from agentsession.timestamp import Timestamp
 
 _UUID: Final = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
@@ -274,7 +273,7 @@ class Index:
             for line in rollout.lines():
                 if line.kind == lines.ITEM and line.name.endswith("_output"):
                     call = string(line.payload.get("call_id"))
-                    child = child_of(Item.from_text(line.text)) or _task_of(line)
+                    child = child_of(line.payload.get("output")) or _task_of(line)
                     if child and call:
                         yield child, call
                 elif line.name == "item_completed":

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agentsession.calls import CALL_TYPE, OUTPUT_TYPE
-from agentsession.entries import Entry, ResponseEntry
 
 _PLAIN: Final = (str, type(None))
 
@@ -24,11 +23,12 @@ class Segment:
 
     Attributes:
         run: the run's id.
-        last: its last response; ``None`` before there is one.
+        last: its last response's id; ``None`` before there is one.
     """
 
     run: str
-    last: ResponseEntry | None = None
+    last: str | None = None
+    _whole: bool = False
     _open: set[str] = field(default_factory=set)
 
     def item(self, item: Mapping[str, Any]) -> None:
@@ -39,15 +39,13 @@ class Segment:
         elif kind == OUTPUT_TYPE and _is_plain(item):
             self._open.discard(str(item.get("call_id")))
 
-    def entry(self, entry: Entry) -> None:
-        """Take in an entry that was written and adds no item."""
-        if isinstance(entry, ResponseEntry):
-            self.last = entry
+    def responded(self, response: str, *, whole: bool) -> None:
+        """Take in a response that was written."""
+        self.last, self._whole = response, whole
 
     def is_done(self) -> bool:
         """Return whether it ends with a whole answer, and no call lacks its output."""
-        last = self.last
-        return bool(last and last.error is None and last.incomplete is None and not self._open)
+        return self.last is not None and self._whole and not self._open
 
 
 def _is_plain(output: Mapping[str, Any]) -> bool:

@@ -5,18 +5,17 @@ Spec: codex 4 and 5.4, decisions D7 and D12.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from agentsession import text
-from agentsession.entries import Entry
 from agentsession.errors import AgentSessionError
 from agentsession.importers.codex.lines import integer, mapping, sequence, string
-from agentsession.items import Item
-from agentsession.record_entries import DecisionEntry, DispatchEntry, LinkEntry
 from agentsession.timestamp import Timestamp
 
-_REJECTED: Final = "rejected by user"
+REJECTED: Final = "rejected by user"
+"""What an output says of a call that the user declined."""
+
 _REFUSED: Final = "exec_command failed for "
 _LONGEST: Final = 400
 _RAN: Final = ("Exit code:", "Chunk ID:", "{")
@@ -38,9 +37,8 @@ def shown(item: Mapping[str, Any]) -> dict[str, Any]:
     return told
 
 
-def child_of(item: Item) -> str:
+def child_of(output: object) -> str:
     """Return the thread that a spawning call's output names; empty when it names none."""
-    output = item.output
     if not isinstance(output, str) or "agent_id" not in output:
         return ""
     try:
@@ -49,36 +47,13 @@ def child_of(item: Item) -> str:
         return ""
 
 
-def told(item: Item, shown_item: Mapping[str, Any], home: str) -> Iterator[tuple[Entry, str, str]]:
-    """Yield what is to be written before an output: a link, a decision or a dispatch.
-
-    Args:
-        item: the output.
-        shown_item: what :func:`shown` told of its call.
-        home: the entry that holds the call; empty for none.
-    """
-    child = child_of(item) or string(shown_item.get("child"))
-    if child:
-        yield LinkEntry.subsession(child, item.call_id), "link", ""
-    if not home or not item.call_id:
-        return
-    if is_rejected(item.output):
-        yield (
-            DecisionEntry(item.call_id, home, "reject", "human", reason=_REJECTED),
-            "decision",
-            "",
-        )
-    elif shown_item:
-        yield DispatchEntry(item.call_id, home), "dispatch", ""
-
-
 def is_rejected(output: object) -> bool:
     """Return whether an output says that the user declined the call. Spec: codex 4."""
     if not isinstance(output, str) or len(output) > _LONGEST or output.startswith(_RAN):
         return False
     if output.startswith(_REFUSED):
         return "Rejected(" in output
-    return _REJECTED in output
+    return REJECTED in output
 
 
 def millis(value: object) -> str:

@@ -63,8 +63,7 @@ def ended(writer: Writer, start: str, turn: str, word: str) -> RunEntry:
 
 def _is_done(writer: Writer, segment: Segment) -> bool:
     """Whether a run is done beyond doubt: nowhere does a call name its last response."""
-    last = segment.last
-    return last is not None and segment.is_done() and not writer.has_called(last.response_id)
+    return segment.is_done() and not writer.has_called(segment.last or "")
 
 
 def _open(writer: Writer, start: str) -> Run | None:

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
+
+import msgspec
 
 from agentsession import text
 from agentsession.entries import Entry, ItemEntry
 from agentsession.header import Header
 from agentsession.importers import drafting
+from agentsession.importers.codex.lines import mapping
 from agentsession.importers.codex.segments import Segment
 from agentsession.importers.codex.units import Unit
 from agentsession.importers.drafting import Node, TreeDraft
+from agentsession.importers.telling import Told, tell
 from agentsession.items import Item
 
 NAMESPACE: Final = "codex"
@@ -94,18 +98,20 @@ class Writer:
         """Append an item; return its entry's id."""
         key = self._key(unit)
         self._before[key] = _Before(self.node, self._folds, self.configured)
-        value = text.parse(unit.text) if unit.value is None else unit.value
-        self.node = self.draft.put_text(
+        value = self.value(unit)
+        self.node = self.draft.put(
             self.node,
-            key,
-            text.encode(value),
-            unit.native_id,
-            role="item",
-            ts=self.when(time),
-            response=response,
-            origin=text.encode(origin) if origin else b"",
-            native=native,
-            hidden=unit.made and unit.is_result,
+            drafting.Unit(
+                key,
+                # The draft takes over what is spelled already.
+                cast("Any", msgspec.Raw(text.encode(value))),
+                unit.native_id,
+                ts=self.when(time),
+                response=response,
+                origin=origin or {},
+                native=native,
+                hidden=unit.made and unit.is_result,
+            ),
         )
         self.path.append(unit)
         if response and unit.is_call:
@@ -123,8 +129,20 @@ class Writer:
     def add(self, entry: Entry, native_id: str, role: str, time: str) -> str:
         """Append an entry that adds no item; return its id."""
         self.node = self.draft.add(self.node, entry, native_id, role, self.when(time))
-        if self.segment is not None:
-            self.segment.entry(entry)
+        return self.node.entry_id
+
+    def tell(
+        self,
+        entry_type: type[Entry],
+        members: Mapping[str, Any],
+        native_id: str,
+        role: str,
+        time: str,
+    ) -> str:
+        """Append an entry that adds no item, given by its members; return its id."""
+        at = self.when(time)
+        told = Told(entry_type, members)
+        self.node = tell(self.draft, self.node, told, native_id, role=role, ts=at)
         return self.node.entry_id
 
     def note(self, data: Mapping[str, Any] | bytes, native_id: str, role: str, time: str) -> str:
@@ -139,6 +157,13 @@ class Writer:
         entry = self.draft.session[unit.home]
         assert isinstance(entry, ItemEntry)
         return entry.item
+
+    @staticmethod
+    def value(unit: Unit) -> dict[str, Any]:
+        """Return the item of a unit that is not written yet, as plain values."""
+        if unit.value is None:
+            unit.value = mapping(text.parse(unit.text))
+        return unit.value
 
     def holds(self, sent: Sequence[Unit]) -> bool:
         """Return whether the context is the beginning of what was sent."""

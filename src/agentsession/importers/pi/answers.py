@@ -9,16 +9,15 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agentsession.entries import ResponseEntry
 from agentsession.importers.drafting import Node
-from agentsession.importers.pi.lowering import call_id, kept
+from agentsession.importers.pi.lowering import call_id
 from agentsession.importers.pi.records import RESULT, count, string
 from agentsession.importers.pi.releases import Release
 from agentsession.importers.pi.settings import NAMESPACE
 from agentsession.importers.pi.times import of, of_millis
 from agentsession.importers.pi.transcript import Native
 from agentsession.importers.pi.usage import usage_of
-from agentsession.record_entries import DispatchEntry
+from agentsession.importers.telling import given
 from agentsession.timestamp import Timestamp
 
 _TOLD: Final = frozenset({"role", "content", "provider", "model", "responseId"})
@@ -39,29 +38,26 @@ def made_request(entry: Native) -> bool:
     return entry.parent is None or entry.parent.record.role != RESULT
 
 
-def response_of(entry: Native, name: str, release: Release) -> ResponseEntry:
-    """Return the response entry of a message that answers a request."""
+def response_of(entry: Native, name: str, release: Release) -> dict[str, Any]:
+    """Return the members of the response entry of a message that answers a request."""
     message = entry.record.message
     status, incomplete, error = _ended(message)
     native = {n: v for n, v in message.items() if n not in _TOLD}
     native["message"] = entry.name
     native["release"] = ".".join(str(number) for number in release)
-    unknown: dict[str, Any] = {}
-    if string(message.get("provider")):
-        unknown["provider"] = message["provider"]
-    beside = kept(native)
-    if beside:
-        unknown[NAMESPACE] = beside
-    return ResponseEntry(
-        name,
-        model=string(message.get("model")),
-        status=status,
-        usage=usage_of(message.get("usage")),
-        incomplete=incomplete,
-        error=error,
-        latency_ms=count(message.get("durationMs")),
-        unknown=unknown,
-    )
+    return {
+        "response_id": name,
+        **given(model=string(message.get("model"))),
+        "status": status,
+        **given(
+            usage=usage_of(message.get("usage")),
+            incomplete=incomplete,
+            error=error,
+            latency_ms=count(message.get("durationMs")),
+        ),
+        NAMESPACE: native,
+        **given(provider=string(message.get("provider"))),
+    }
 
 
 def _ended(
@@ -82,8 +78,10 @@ def _ended(
 
 def dispatch_of(
     entry: Native, node: Node, items: Mapping[str, str | None], ts: str
-) -> tuple[DispatchEntry, str] | None:
-    """Return the dispatch of the call a result answers, and when: its end less its duration.
+) -> tuple[dict[str, Any], str] | None:
+    """Return the members of the dispatch of the call a result answers, and when it began.
+
+    That is the result's end less its duration.
 
     ``None`` where no duration was recorded, or the call is not above.
 
@@ -106,6 +104,7 @@ def dispatch_of(
             return None
         if held == call:
             began = max(ended.nanoseconds - duration * _MILLI, 0)
-            return DispatchEntry(call, at.entry_id), Timestamp.from_nanoseconds(began).text
+            told = {"call_id": call, "target": at.entry_id}
+            return told, Timestamp.from_nanoseconds(began).text
         at = at.parent
     return None

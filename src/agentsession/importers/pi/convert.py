@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from agentsession.entries import LEAF_LABEL
+from agentsession.entries import LEAF_LABEL, ResponseEntry
 from agentsession.importers.base import UNKNOWN_CONTENT, Converted
 from agentsession.importers.drafting import Node
 from agentsession.importers.pi import records as pi
@@ -26,7 +26,7 @@ from agentsession.importers.pi.transcript import Native, Transcript
 from agentsession.importers.pi.usage import usage_of
 from agentsession.importers.pi.window import build, is_failed
 from agentsession.importers.pi.writing import EPOCH, PLACED, Writing
-from agentsession.record_entries import InfoEntry, LabelEntry, LinkEntry
+from agentsession.record_entries import DispatchEntry, InfoEntry, LabelEntry, LinkEntry
 from agentsession.wire.profiles_pi import NEWEST
 
 _LOUD: Final = 20
@@ -167,8 +167,8 @@ class _Conversion(Writing):
         found = dispatch_of(entry, node, self._items, self._times[entry.place])
         if found is None:
             return node
-        dispatch, ts = found
-        return self._added(node, dispatch, entry.name, "dispatch", ts)
+        members, ts = found
+        return self._told(node, DispatchEntry, members, entry.name, role="dispatch", ts=ts)
 
     def _label(self, entry: Native, node: Node) -> Node:
         value = entry.record.value
@@ -249,8 +249,8 @@ class _Conversion(Writing):
                 node = self._put(node, unit, name if requested else "")
         if requested:
             response = response_of(entry, name, release)
-            self._totals.written(response.usage)
-            node = self._new(self._draft.add(node, response, entry.name, "response", ts))
+            self._totals.written(response.get("usage"))
+            node = self._told(node, ResponseEntry, response, entry.name, role="response", ts=ts)
         else:
             code = "fork-copy" if entry.place in self._forked.copies else "no-request"
             self._accounts.find(code, entry.name)

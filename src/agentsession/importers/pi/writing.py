@@ -9,12 +9,13 @@ Spec: pi 6, decisions D3 and D5.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from agentsession.entries import BranchSummaryEntry, Entry
 from agentsession.header import Header
 from agentsession.importers.accounts import Accounts
-from agentsession.importers.drafting import Node, TreeDraft, Unit, spelled
+from agentsession.importers.drafting import Node, TreeDraft, Unit
 from agentsession.importers.pi import records as pi
 from agentsession.importers.pi.codes import CODES
 from agentsession.importers.pi.lowering import kept
@@ -26,6 +27,7 @@ from agentsession.importers.pi.totals import Totals
 from agentsession.importers.pi.transcript import Native, Transcript
 from agentsession.importers.pi.usage import usage_of
 from agentsession.importers.pi.window import Lowered, Window, build
+from agentsession.importers.telling import Told, tell
 from agentsession.parts import Harness
 
 FORMAT: Final = "agentsession/0.3"
@@ -180,18 +182,7 @@ class Writing:
         return node
 
     def _item(self, node: Node, unit: Unit, response: str) -> Node:
-        node = self._draft.put_text(
-            node,
-            unit.key,
-            spelled(unit.item),
-            unit.native_id,
-            role=unit.role,
-            ts=unit.ts,
-            response=response,
-            origin=spelled(unit.origin) if unit.origin else b"",
-            native=unit.native,
-            hidden=unit.hidden,
-        )
+        node = self._draft.put(node, replace(unit, response=response) if response else unit)
         kind = unit.item.get("type")
         if kind == "function_call":
             self._items[node.entry_id] = string(unit.item.get("call_id"))
@@ -260,6 +251,19 @@ class Writing:
 
     def _added(self, node: Node, added: Entry, name: str, role: str, ts: str) -> Node:
         return self._carried(node, self._new(self._draft.add(node, added, name, role, ts)))
+
+    def _told(
+        self,
+        node: Node,
+        entry_type: type[Entry],
+        members: Mapping[str, Any],
+        name: str,
+        *,
+        role: str,
+        ts: str,
+    ) -> Node:
+        new = tell(self._draft, node, Told(entry_type, members), name, role=role, ts=ts)
+        return self._carried(node, self._new(new))
 
     def _carried(self, node: Node, new: Node) -> Node:
         """What stood at a node stands at one that adds no item as well."""
