@@ -20,12 +20,19 @@ from agentsession.cli.output import Output, complain, open_output, open_plain
 from agentsession.cli.report import Report
 from agentsession.cli.table import row, width_of
 from agentsession.errors import AgentSessionError
+from agentsession.findings import Finding
 from agentsession.findings import Report as Counted
 from agentsession.importers import registry
 from agentsession.importers.base import Importer, Source
 from agentsession.importers.counted import By, Count
 from agentsession.importers.prices import load_prices
-from agentsession.importers.usage import UsageRecord, of_session, of_source
+from agentsession.importers.usage import (
+    UNREADABLE,
+    Tell,
+    UsageRecord,
+    of_session,
+    of_source,
+)
 from agentsession.reading import read
 
 _HEADINGS: Final = (
@@ -78,12 +85,12 @@ def command(
 
     STORE is a store or a session file; PATH is an agent's own data, which is read as it is
     and need not be imported. Without either: the data of all agents on this machine, then
-    the default store. Each call counts once, whatever the copies; a session that several
-    sources have counts from the first one. Exits with 1 when something could not be read.
+    the default store. Each call counts once, whatever the copies, and in whatever sources
+    they stand. Exits with 1 when something could not be read.
     """
     count = Count(load_prices(prices) if prices else None)
     known = [registry.load(name) for name in agents or registry.names()]
-    for place, (where, records) in enumerate(_sources(known, given, stores=not agents)):
+    for place, (where, records) in enumerate(_sources(known, given, count.tell, stores=not agents)):
         _add(count, place, where, records)
     done = count.report(By(by))
     if as_json:
@@ -101,15 +108,15 @@ _Named = tuple[str, Iterator[UsageRecord]]
 
 
 def _sources(
-    importers: Sequence[Importer], given: Sequence[str], *, stores: bool
+    importers: Sequence[Importer], given: Sequence[str], tell: Tell, *, stores: bool
 ) -> Iterator[_Named]:
     """Yield where usage is recorded, and the records."""
     if not given:
         for importer in importers:
-            yield from _of_agent(importer, importer.find())
+            yield from _of_agent(importer, importer.find(), tell)
         store = places.default_store()
         if stores and store.exists():
-            yield str(store), _of_store(str(store))
+            yield str(store), _of_store(str(store), tell)
         return
     for word in given:
         path = Path(word)
@@ -117,10 +124,12 @@ def _sources(
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), word)
         if stores and _is_own_database(word):
             # An agent's databases are SQLite too, and its importer would look in this one.
-            yield word, _of_store(word)
+            yield word, _of_store(word, tell)
             continue
         found = [
-            one for importer in importers for one in _of_agent(importer, importer.find([path]))
+            one
+            for importer in importers
+            for one in _of_agent(importer, importer.find([path]), tell)
         ]
         if found:
             yield from found
@@ -129,7 +138,7 @@ def _sources(
                 f"{word} holds nothing of {', '.join(importer.name for importer in importers)}"
             )
         elif sources.is_store(word):
-            yield word, _of_store(word)
+            yield word, _of_store(word, tell)
         else:
             yield word, of_session(read(word))
 
@@ -144,21 +153,26 @@ def _is_own_database(word: str) -> bool:
         return False
 
 
-def _of_agent(importer: Importer, found: Sequence[Source]) -> Iterator[_Named]:
+def _of_agent(importer: Importer, found: Sequence[Source], tell: Tell) -> Iterator[_Named]:
     for source in found:
-        yield f"{importer.name} {source}", of_source(importer, source)
+        yield f"{importer.name} {source}", of_source(importer, source, tell)
 
 
-def _of_store(place: str) -> Iterator[UsageRecord]:
+def _of_store(place: str, tell: Tell) -> Iterator[UsageRecord]:
     """Yield the usage of every session of a store, one session at a time."""
     from agentsession.stores import Summary  # noqa: PLC0415 - not needed for an agent's files
 
     with sources.open_store(place) as store:
         for found in store.list():
-            if isinstance(found, Summary):
-                yield from of_session(store.open(found.id))
-            else:
-                raise found
+            if not isinstance(found, Summary):
+                tell(Finding(UNREADABLE, str(found), place))
+                continue
+            try:
+                session = store.open(found.id)
+            except (AgentSessionError, OSError) as error:
+                tell(Finding(UNREADABLE, str(error), f"{place}, session {found.id}"))
+                continue
+            yield from of_session(session)
 
 
 def _add(count: Count, place: int, where: str, records: Iterator[UsageRecord]) -> None:

@@ -6,27 +6,28 @@ Spec: decision D12.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from sys import intern
 from typing import Any, Final
 
 from agentsession.findings import Finding, Report
 from agentsession.importers.prices import MILLION, Price, Prices
-from agentsession.importers.usage import UsageRecord
+from agentsession.importers.usage import UNREADABLE, UsageRecord
 from agentsession.timestamp import Timestamp
 
 COPIES: Final = "copies-counted-once"
 INCOMPLETE: Final = "counts-incomplete"
+ODD: Final = "counts-unreadable"
 TWICE: Final = "session-in-two-sources"
 UNPRICED: Final = "model-without-price"
-UNREADABLE: Final = "unreadable-source"
 
 SENTENCES: Final = {
     COPIES: "copies of calls that are counted already were left out",
     INCOMPLETE: "the output of calls is that of their first event; the final one was not stored",
-    TWICE: "sessions stand in several sources; they are counted from the first one",
+    ODD: "calls have counts that are no numbers of tokens; these count as 0",
+    TWICE: "sessions stand in several sources; each of their calls counts once",
     UNPRICED: "the prices name no such model; its calls are in no cost",
 }
 """What the codes mean."""
@@ -119,6 +120,18 @@ class _Call:
     reasoning: int
     cost: float | None
     complete: bool
+    odd: bool
+    copied: bool
+    sources: int
+
+    @property
+    def equal(self) -> _Equal:
+        """What a copy without a key has in common with it."""
+        counts = (self.input, self.read, self.write, self.output, self.reasoning)
+        return (self.session, *counts, self.cost)
+
+
+_Equal = tuple[object, ...]
 
 
 class Count:
@@ -132,6 +145,7 @@ class Count:
         self._prices = prices
         self._calls: list[_Call] = []
         self._keys: dict[str, int] = {}
+        self._nameless: list[_Call] = []
         self._homes: dict[str, int] = {}
         self._copies = 0
         self._twice: dict[str, None] = {}
@@ -140,25 +154,35 @@ class Count:
     def add(self, record: UsageRecord, source: int = 0) -> None:
         """Add a call.
 
-        A session is counted from the first source that has it. Of the copies of one call
-        the one with the most output tokens counts, for the session that had it first.
+        Of the copies of one call, in whatever sources, the one with the most output tokens
+        counts, for the session that made it. The order of sources does not matter to totals.
 
         Args:
             record: what it used.
-            source: which source it is from.
+            source: which source it is from, counted from 0.
         """
-        if self._homes.setdefault(record.session_id, source) != source:
-            self._twice[record.session_id] = None
+        call = _call(record, 1 << source)
+        home = self._homes.get(call.session, 0) | call.sources
+        if home != call.sources:
+            self._twice[call.session] = None
+        self._homes[call.session] = home
+        if not record.key:
+            self._nameless.append(call)
             return
-        call = _call(record)
-        known = self._keys.get(record.key) if record.key else None
+        known = self._keys.get(record.key)
         if known is None:
-            if record.key:
-                self._keys[record.key] = len(self._calls)
+            self._keys[record.key] = len(self._calls)
             self._calls.append(call)
             return
-        self._copies += 1
-        self._calls[known] = _merged(self._calls[known], call)
+        first = self._calls[known]
+        if first.session != call.session or first.sources & call.sources:
+            # Else it is the session that stands in two sources.
+            self._copies += 1
+        self._calls[known] = _merged(first, call)
+
+    def tell(self, finding: Finding) -> None:
+        """Take what could not be read, of a source or a part of one."""
+        self._alarms.append(finding)
 
     def failed(self, where: str, problem: str) -> None:
         """Say that a source, or a part of one, cannot be read."""
@@ -179,12 +203,14 @@ class Count:
         totals = Sums()
         groups: dict[str, Sums] = {}
         unpriced: dict[str, int] = {}
-        for call in self._calls:
+        calls = [*self._calls, *self._unnamed()]
+        for call in calls:
             cost = self._cost(call, unpriced)
             _add(totals, call, cost)
             _add(groups.setdefault(_group(call, by), Sums()), call, cost)
         ordered = [{"key": key, **groups[key].to_dict()} for key in sorted(groups)]
-        findings = tuple(self._findings(totals, unpriced))
+        odd = [call.session for call in calls if call.odd]
+        findings = tuple(self._findings(totals, unpriced, odd))
         return Report(totals.to_dict(), findings, {"by": str(by), "groups": ordered})
 
     def _cost(self, call: _Call, unpriced: dict[str, int]) -> float | None:
@@ -196,12 +222,39 @@ class Count:
             return None
         return _priced(call, price)
 
-    def _findings(self, totals: Sums, unpriced: Mapping[str, int]) -> list[Finding]:
+    def _unnamed(self) -> Iterator[_Call]:
+        """Yield the calls without a key, each once.
+
+        Of equal ones a session made as many as the source that has most of them says, those
+        among them that another source has under a key.
+        """
+        found: dict[_Equal, dict[int, list[_Call]]] = {}
+        for call in self._nameless:
+            found.setdefault(call.equal, {}).setdefault(call.sources, []).append(call)
+        named: dict[_Equal, list[int]] = {}
+        sessions = {call.session for call in self._nameless}
+        for call in self._calls:
+            if call.session in sessions and call.equal in found:
+                named.setdefault(call.equal, []).append(call.sources)
+        for equal, by_source in found.items():
+            known = named.get(equal, ())
+            most: list[_Call] = []
+            for source in sorted(by_source):
+                beside = sum(bool(sources & source) for sources in known)
+                more = by_source[source][: max(len(by_source[source]) + beside - len(known), 0)]
+                most = more if len(more) > len(most) else most
+            yield from most
+
+    def _findings(
+        self, totals: Sums, unpriced: Mapping[str, int], odd: Sequence[str]
+    ) -> list[Finding]:
         found = list(self._alarms)
         if self._copies:
             found.append(Finding(COPIES, SENTENCES[COPIES], count=self._copies))
         if totals.incomplete:
             found.append(Finding(INCOMPLETE, SENTENCES[INCOMPLETE], count=totals.incomplete))
+        if odd:
+            found.append(Finding(ODD, SENTENCES[ODD], odd[0], len(odd)))
         if self._twice:
             first = next(iter(self._twice))
             found.append(Finding(TWICE, SENTENCES[TWICE], first, len(self._twice)))
@@ -210,7 +263,7 @@ class Count:
         return found
 
 
-def _call(record: UsageRecord) -> _Call:
+def _call(record: UsageRecord, source: int) -> _Call:
     used = record.usage
     given = _mapping(used.get("input_tokens_details"))
     made = _mapping(used.get("output_tokens_details"))
@@ -231,20 +284,51 @@ def _call(record: UsageRecord) -> _Call:
         reasoning=_tokens(made.get("reasoning_tokens")),
         cost=record.cost,
         complete=record.complete,
+        odd=record.odd or _is_odd(used, given, made),
+        copied=record.copied,
+        sources=source,
     )
 
 
+def _is_odd(*holders: Mapping[str, Any]) -> bool:
+    """Whether a count is no number of tokens."""
+    return any(
+        (found := holder.get(name)) is not None and _tokens(found) != found
+        for holder, names in zip(holders, _COUNTS, strict=True)
+        for name in names
+    )
+
+
+_COUNTS: Final = (
+    ("input_tokens", "output_tokens"),
+    ("cached_tokens", "cache_creation_tokens", "cache_creation_1h_tokens"),
+    ("reasoning_tokens",),
+)
+
+
 def _merged(first: _Call, other: _Call) -> _Call:
-    """Return what counts of two copies, under the names of the first."""
-    complete = first.complete or other.complete
-    best = other if (other.complete, other.output) > (first.complete, first.output) else first
+    """Return what counts of two copies, under the names of the session that made the call."""
+    best = max(first, other, key=_weight)
+    owner, heir = (other, first) if first.copied and not other.copied else (first, other)
     costs = [cost for cost in (first.cost, other.cost) if cost is not None]
-    best.session, best.cwd, best.day = first.session, first.cwd or other.cwd, first.day
-    best.model = first.model or other.model
-    best.provider = first.provider or other.provider
-    best.cost = max(costs, default=None)
-    best.complete = complete
-    return best
+    return replace(
+        best,
+        session=owner.session,
+        cwd=owner.cwd or heir.cwd,
+        day=owner.day or heir.day,
+        model=owner.model or heir.model,
+        provider=owner.provider or heir.provider,
+        cost=max(costs, default=None),
+        complete=first.complete or other.complete,
+        copied=owner.copied,
+        sources=first.sources | other.sources,
+    )
+
+
+def _weight(call: _Call) -> tuple[int, ...]:
+    """What is greatest in the copy that counts."""
+    final = (call.complete, call.output, call.input, call.read, call.write)
+    return (*final, call.hour, call.reasoning, not call.odd)
 
 
 def _add(sums: Sums, call: _Call, cost: float | None) -> None:

@@ -2,7 +2,7 @@
 
 A note is a custom entry. Codex leaves them for a call that is known by its counters alone, for
 counts that came after their response, and for a summary that came to nothing; pi for what its
-extensions used. Spec: codex 7, pi 3, decision D12.
+extensions used, and for an answer that a fork copied. Spec: codex 7, pi 3 and 5, decision D12.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from agentsession.importers.pi.usage import cost_of, usage_of
+from agentsession.importers.codex import usage as codex
+from agentsession.importers.pi.usage import cost_of, told_of, usage_of
+from agentsession.importers.usage import Told
 from agentsession.record_entries import CustomEntry
 from agentsession.session import Session
 
@@ -26,12 +28,14 @@ class Noted(NamedTuple):
         cost: in USD; ``None`` where that is not recorded.
         model: who answered; empty where the note does not say.
         provider: who served it; likewise.
+        told: what is to say of the call.
     """
 
     usage: Mapping[str, Any]
     cost: float | None = None
     model: str = ""
     provider: str = ""
+    told: Told = Told()
 
 
 def noted(session: Session, entry: CustomEntry) -> Noted | None:
@@ -52,21 +56,28 @@ def _codex(session: Session, entry: CustomEntry, data: Mapping[str, Any]) -> Not
     used = data.get("usage")
     if not isinstance(used, Mapping) and isinstance(hidden, Mapping):
         used = hidden.get("usage")
-    return Noted(used) if isinstance(used, Mapping) else None
-
-
-def _pi(_session: Session, _entry: CustomEntry, data: Mapping[str, Any]) -> Noted | None:
-    if data.get("type") != "usage":
+    if not isinstance(used, Mapping):
         return None
-    used, cost = usage_of(data.get("usage")), cost_of(data.get("usage"))
+    return Noted(used, told=codex.told_of(session.id, entry, data, used))
+
+
+def _pi(_session: Session, entry: CustomEntry, data: Mapping[str, Any]) -> Noted | None:
+    kind, inner = data.get("type"), data.get("message")
+    copied = kind == "message" and isinstance(inner, Mapping) and inner.get("role") == "assistant"
+    if kind != "usage" and not copied:
+        return None
+    call = inner if copied and isinstance(inner, Mapping) else data
+    used, cost = usage_of(call.get("usage")), cost_of(call.get("usage"))
     if used is None and not cost:
         return None
-    model, provider = data.get("model"), data.get("provider")
+    model, provider = call.get("model"), call.get("provider")
+    told = told_of(entry.ts, call, call.get("timestamp") if copied else None)
     return Noted(
         used or {},
         cost,
         model if isinstance(model, str) else "",
         provider if isinstance(provider, str) else "",
+        told._replace(copied=copied),
     )
 
 

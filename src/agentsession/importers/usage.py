@@ -5,10 +5,11 @@ Spec: decision D12.
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from agentsession import text
 from agentsession.entries import (
@@ -19,6 +20,8 @@ from agentsession.entries import (
     ResponseEntry,
 )
 from agentsession.errors import NotJSON
+from agentsession.findings import Finding
+from agentsession.importers.base import UNREADABLE as ALARM
 from agentsession.record_entries import CustomEntry, EnvEntry
 from agentsession.timestamp import Timestamp
 
@@ -26,8 +29,15 @@ if TYPE_CHECKING:
     from agentsession.importers.base import Importer, Source
     from agentsession.session import Session
 
+UNREADABLE: Final = "unreadable-source"
+"""The code of what could not be read: calls may be missing."""
+
+_LINES: Final = "lines that cannot be read: what they counted is missing"
+_FILE: Final = "the file cannot be read"
 _CALLS: Final = (ResponseEntry, CompactionEntry, BranchSummaryEntry)
-_NATIVE: Final = ("pi", "opencode", "claude_code", "codex")
+
+Tell = Callable[[Finding], None]
+"""What is called with what could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +53,12 @@ class UsageRecord:
         usage: tokens in the payload's form: ``input_tokens`` holds uncached input, cache
             reads and cache writes, ``output_tokens`` holds the reasoning tokens.
         cost: in USD, where the agent recorded it; else ``None``.
-        key: tells model calls apart: records with one key are copies of one call, of which
-            the one with the most output tokens counts. Empty for a call without copies.
+        key: names the call in every copy: of the records with one key the one with the most
+            output tokens counts. Without one, records of one source are calls of their own,
+            and those of another source with the same session and the same tokens their copies.
         complete: whether the counts are final; ``False`` for those of an answer's first event.
+        odd: whether a count was none that can be, and stands as 0.
+        copied: whether another session made the call, and this one has a copy of it.
 
     Spec: format 5.6, decision D12.
     """
@@ -59,19 +72,39 @@ class UsageRecord:
     cost: float | None = None
     key: str = ""
     complete: bool = True
+    odd: bool = False
+    copied: bool = False
+
+
+class Told(NamedTuple):
+    """What an importer says of a call that it left in an entry.
+
+    Attributes:
+        key, complete, odd, copied: see :class:`UsageRecord`.
+        slot: names the call within the session; an entry that a later import wrote again, on
+            a branch, has the slot of the first.
+    """
+
+    key: str = ""
+    slot: str = ""
+    complete: bool = True
+    odd: bool = False
+    copied: bool = False
 
 
 def of_session(session: Session) -> Iterator[UsageRecord]:
     """Yield what each model call of a session used: responses, compactions, branch summaries.
 
-    So do the notes of an import, where a call left no more; see :mod:`.noted`.
+    So do the notes of an import, where a call left no more; see :mod:`.noted`. Where an
+    import wrote a call again, because its files had grown, the newest entry counts.
 
     What a fork took over from its origin has the origin's entry ids and times, and so the
-    same keys.
+    same keys; a call of an import has the key that it has in the agent's own files.
     """
-    # It reads the notes of importers, which themselves say here what their files hold.
-    from agentsession.importers.noted import noted  # noqa: PLC0415
+    # It asks the importers, which themselves say here what their files hold.
+    from agentsession.importers.stored import Calls  # noqa: PLC0415
 
+    calls = Calls(session)
     model = provider = ""
     cwd = session.header.cwd
     for entry in session.entries:
@@ -79,70 +112,124 @@ def of_session(session: Session) -> Iterator[UsageRecord]:
             cwd = entry.cwd or cwd
         if isinstance(entry, ConfigEntry):
             model = entry.model or model
-            provider = _string(_decoded(entry, "provider")) or provider
+            provider = _string(decoded(entry, "provider")) or provider
         if isinstance(entry, CustomEntry):
-            note = noted(session, entry)
+            note = calls.noted(entry)
             if note is not None:
-                key = f"entry:{entry.id}:{entry.ts_text}:"
                 who = (note.model or model, note.provider or provider)
-                yield UsageRecord(session.id, *who, entry.ts, cwd, note.usage, note.cost, key)
+                found = UsageRecord(session.id, *who, entry.ts, cwd, note.usage, note.cost)
+                yield from calls.take(entry, _with(found, note.told), note.told)
             continue
         if not isinstance(entry, _CALLS):
             continue
-        name = ""
         if isinstance(entry, ResponseEntry):
-            name = entry.response_id
             model = entry.model or model
-            provider = _string(_decoded(entry, "provider")) or provider
-        cost = recorded_cost(entry)
+            provider = _string(decoded(entry, "provider")) or provider
+        told, cost = calls.told(entry)
         if entry.usage is None and not cost:
             continue
-        yield UsageRecord(
-            session.id,
-            model,
-            provider,
-            entry.ts,
-            cwd,
-            entry.usage if isinstance(entry.usage, Mapping) else {},
-            cost,
-            f"entry:{entry.id}:{entry.ts_text}:{name}",
-        )
+        used = entry.usage if isinstance(entry.usage, Mapping) else {}
+        found = UsageRecord(session.id, model, provider, entry.ts, cwd, used, cost)
+        yield from calls.take(entry, _with(found, told), told)
+    yield from calls.rest()
 
 
-def of_source(importer: Importer, source: Source) -> Iterator[UsageRecord]:
+def _with(record: UsageRecord, told: Told) -> UsageRecord:
+    return replace(record, key=told.key, complete=told.complete, odd=told.odd, copied=told.copied)
+
+
+def of_source(
+    importer: Importer, source: Source, tell: Tell | None = None
+) -> Iterator[UsageRecord]:
     """Yield what each model call of a source used.
 
     An importer that reads usage straight from its files says so by a method
-    ``usage_records(source)``; of another one each session is converted, one at a time.
+    ``usage_records(source)``, or ``usage_records(source, tell)``; of another one each session
+    is converted, one at a time.
+
+    Args:
+        importer: the importer.
+        source: one of its sources.
+        tell: called with a finding for what could not be read, ``unreadable-source``.
     """
     straight = getattr(importer, "usage_records", None)
     if straight is not None:
-        yield from straight(source)
+        telling = tell is not None and "tell" in inspect.signature(straight).parameters
+        yield from straight(source, tell) if telling else straight(source)
         return
     for native in importer.sessions(source):
-        yield from of_session(importer.convert(source, native.id).session)
+        converted = importer.convert(source, native.id)
+        yield from of_session(converted.session)
+        for found in converted.findings:
+            if tell is not None and found.code.startswith(ALARM):
+                tell(Finding(UNREADABLE, found.sentence, found.where, found.count))
 
 
-def recorded_cost(entry: Entry) -> float | None:
+class Unread:
+    """What of a file could not be read, told when it is known how much.
+
+    Args:
+        path: the file.
+        tell: called with the finding; nothing is told without it.
+    """
+
+    def __init__(self, path: str, tell: Tell | None) -> None:
+        self._path = path
+        self._tell = tell
+        self._first = self._count = 0
+
+    def line(self, number: int) -> None:
+        """Say that a line, counted from 1, or a part of it, cannot be read."""
+        self._first = self._first or number
+        self._count += 1
+
+    def file(self, error: OSError) -> None:
+        """Say that the rest of the file cannot be read."""
+        if self._tell is not None:
+            problem = f"{_FILE}: {error.strerror or error}"
+            self._tell(Finding(UNREADABLE, problem, self._path))
+
+    def done(self) -> None:
+        """Say what there is to say of lines."""
+        if self._count and self._tell is not None:
+            place = f"{self._path}, line {self._first}"
+            self._tell(Finding(UNREADABLE, _LINES, place, self._count))
+
+
+def tokens_of(usage: Mapping[str, Any] | None) -> str:
+    """Return the tokens of a call in a form that tells it from other calls."""
+    used = usage or {}
+    given, made = used.get("input_tokens_details"), used.get("output_tokens_details")
+    given = given if isinstance(given, Mapping) else {}
+    made = made if isinstance(made, Mapping) else {}
+    found = (
+        used.get("input_tokens"),
+        given.get("cached_tokens"),
+        given.get("cache_creation_tokens"),
+        used.get("output_tokens"),
+        made.get("reasoning_tokens"),
+    )
+    return "/".join(str(number or 0) for number in found)
+
+
+def recorded_cost(native: Mapping[str, Any]) -> float | None:
     """Return what a call cost in USD by an agent's own record, ``None`` for none.
 
-    Importers keep it as the agent wrote it, beside the response.
+    Args:
+        native: the record, which importers keep beside the response as the agent wrote it.
     """
-    for namespace in _NATIVE:
-        native = _decoded(entry, namespace)
-        if not isinstance(native, dict):
-            continue
-        used = native.get("usage")
-        inner = used.get("cost") if isinstance(used, dict) else None
-        total = inner.get("total") if isinstance(inner, dict) else None
-        for found in (native.get("cost"), native.get("costUSD"), total):
-            amount = _amount(found)
-            if amount is not None:
-                return amount
+    used = native.get("usage")
+    inner = used.get("cost") if isinstance(used, dict) else None
+    total = inner.get("total") if isinstance(inner, dict) else None
+    for found in (native.get("cost"), native.get("costUSD"), total):
+        amount = _amount(found)
+        if amount is not None:
+            return amount
     return None
 
 
-def _decoded(entry: Entry, member: str) -> Any:
+def decoded(entry: Entry, member: str) -> Any:
+    """Return a member of an entry as a value; ``None`` when there is none."""
     member_text = entry.text_of(member)
     if member_text is None:
         return None

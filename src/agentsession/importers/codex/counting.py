@@ -5,17 +5,26 @@ Spec: codex 7, decision D12.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from agentsession.importers.codex import lines
 from agentsession.importers.codex.copies import copied_lines
 from agentsession.importers.codex.lines import Line, mapping, string
 from agentsession.importers.codex.rollouts import Index, Rollout
-from agentsession.importers.codex.usage import Counter, Counts, counts_of, usage_of
-from agentsession.importers.usage import UsageRecord
+from agentsession.importers.codex.usage import (
+    Counter,
+    Counts,
+    counts_of,
+    is_odd,
+    key_of,
+    usage_of,
+)
+from agentsession.importers.usage import Tell, Unread, UsageRecord
 
+_CLOSED: Final = "permission denied"
 _MARKS: Final = (
     b'"token_count"',
     b'"token_usage_record"',
@@ -25,36 +34,55 @@ _MARKS: Final = (
 )
 
 
-def records_of(index: Index) -> Iterator[UsageRecord]:
+def records_of(index: Index, tell: Tell | None = None) -> Iterator[UsageRecord]:
     """Yield what each model call of a source used, each once.
 
     Copies in forks and children are passed over, and so are counters that were written again.
     A segment's counters go on from its base's, which is read again for that.
+
+    Args:
+        index: the source.
+        tell: called with what could not be read.
     """
+    for place in index.unreadable:
+        Unread(place, tell).file(OSError(_CLOSED))
     for thread in index.ordered():
         for rollout in index.threads[thread]:
-            yield from _Counting(index, rollout).records()
+            if not os.access(rollout.path, os.R_OK):
+                Unread(rollout.path, tell).file(OSError(_CLOSED))
+            yield from _Counting(index, rollout, Unread(rollout.path, tell)).records()
+
+
+class _Used(NamedTuple):
+    """What a line says that a call used."""
+
+    counts: Counts
+    name: str = ""
+    odd: bool = False
 
 
 @dataclass(slots=True)
 class _Counting:
     index: Index
     rollout: Rollout
+    unread: Unread
     counter: Counter = field(default_factory=Counter)
     model: str = ""
     provider: str = ""
     cwd: str = ""
-    number: int = 0
 
     def records(self) -> Iterator[UsageRecord]:
         base, end = self.rollout.base
         self._follow(self.index.file(base), end, frozenset())
         copied = copied_lines(self.index, self.rollout)
         for at, line in enumerate(self.rollout.lines(_MARKS)):
+            if line.kind == lines.BROKEN:
+                self.unread.line(_number_of(line))
             own = not 0 < at <= copied
-            for counts, key in self._read(line):
+            for used in self._read(line):
                 if own:
-                    yield self._record(line, counts, key)
+                    yield self._record(line, used)
+        self.unread.done()
 
     def _follow(self, base: Rollout | None, end: int | None, above: frozenset[str]) -> None:
         """Read what a file goes on from, for where its counters stand."""
@@ -68,7 +96,7 @@ class _Counting:
             for _ in self._read(line):
                 pass
 
-    def _read(self, line: Line) -> Iterator[tuple[Counts, str]]:
+    def _read(self, line: Line) -> Iterator[_Used]:
         payload = line.payload
         if line.kind == lines.META:
             self.provider = string(payload.get("model_provider")) or self.provider
@@ -78,27 +106,33 @@ class _Counting:
             self.cwd = string(payload.get("cwd")) or self.cwd
         elif line.kind == lines.USAGE:
             self.counter.record()
-            yield counts_of(payload.get("usage")), string(payload.get("response_id"))
+            used = payload.get("usage")
+            yield _Used(counts_of(used), string(payload.get("response_id")), is_odd(used))
         elif line.name == "token_count":
-            counted = self.counter.feed(payload.get("info"))
-            for counts in (counted.hidden, counted.last):
-                if counts is not None:
-                    yield counts, ""
+            info = payload.get("info")
+            counted = self.counter.feed(info)
+            if counted.hidden is not None:
+                yield _Used(counted.hidden)
+            if counted.last is not None:
+                yield _Used(counted.last, "", is_odd(mapping(info).get("last_token_usage")))
         elif line.name == "thread_settings_applied":
             applied = mapping(payload.get("thread_settings"))
             self.provider = string(applied.get("model_provider_id")) or self.provider
 
-    def _record(self, line: Line, counts: Counts, key: str) -> UsageRecord:
-        self.number += 1
-        rollout = self.rollout
-        name = key or f"{rollout.segment}#{self.number}"
+    def _record(self, line: Line, used: _Used) -> UsageRecord:
+        thread = self.rollout.thread
         return UsageRecord(
-            rollout.thread,
+            thread,
             self.model,
             self.provider,
             lines.moment(line.time),
             self.cwd,
-            usage_of(counts),
-            None,
-            f"{rollout.thread}:{name}",
+            usage_of(used.counts),
+            key=key_of(thread, used.name),
+            odd=used.odd,
         )
+
+
+def _number_of(line: Line) -> int:
+    """The number of a line in its file."""
+    return int(line.place.rpartition(":")[2].rstrip("+"))

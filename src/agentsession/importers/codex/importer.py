@@ -19,7 +19,7 @@ from agentsession.importers.codex.lines import string
 from agentsession.importers.codex.places import find, home
 from agentsession.importers.codex.rollouts import Index
 from agentsession.importers.codex.session import Conversion
-from agentsession.importers.usage import UsageRecord
+from agentsession.importers.usage import Tell, UsageRecord
 
 _BAD_PLACE: Final = "unreadable-place"
 
@@ -85,9 +85,9 @@ class Codex(Importer):
                     findings.append(Finding(_BAD_PLACE, CODES[_BAD_PLACE], rollout.path))
         return Rest((), tuple(findings), dict(index.told.tables), read)
 
-    def usage_records(self, source: Source) -> Iterator[UsageRecord]:
+    def usage_records(self, source: Source, tell: Tell | None = None) -> Iterator[UsageRecord]:
         """Yield what each model call used, as the files record it; nothing is converted."""
-        return records_of(self._index(source))
+        return records_of(self._index(source), tell)
 
     def close(self) -> None:
         """Let go of what was read."""

@@ -123,10 +123,21 @@ def read_lines(path: str, name: str, only: Sequence[bytes] = ()) -> Iterator[Lin
     with open(path, "rb") as file:
         for number, raw in enumerate(file, 1):
             stripped = raw.strip(b" \t\r\n")
-            if only and stripped and not any(mark in stripped for mark in only):
+            if only and _is_other(stripped, only):
                 yield Line(f"{name}:{number}", UNKNOWN, size=len(stripped))
             elif stripped:
                 yield from _records(stripped, f"{name}:{number}")
+
+
+def _is_other(raw: bytes, only: Sequence[bytes]) -> bool:
+    """Whether a line is a record, and none of some kinds."""
+    if not raw or any(mark in raw for mark in only):
+        return False
+    try:
+        _object(raw)
+    except _REFUSALS:
+        return False
+    return True
 
 
 def _records(raw: bytes, place: str) -> Iterator[Line]:
@@ -163,6 +174,11 @@ class _Named(msgspec.Struct, gc=False):
     type: str = ""
 
 
+class _Object(msgspec.Struct, gc=False):
+    """An object, nothing in it looked at."""
+
+
+_object: Final = msgspec.json.Decoder(_Object).decode
 _envelope: Final = msgspec.json.Decoder(_Envelope).decode
 _named: Final = msgspec.json.Decoder(_Named).decode
 _REFUSALS: Final = (msgspec.MsgspecError, ValueError, RecursionError)

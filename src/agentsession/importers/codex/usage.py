@@ -6,11 +6,14 @@ in every recorded release. Spec: codex 7, format 5.6, decision D12.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from agentsession.importers.codex.lines import integer, mapping
+from agentsession.entries import Entry, ResponseEntry
+from agentsession.importers.codex.lines import integer, mapping, string
+from agentsession.importers.usage import Told, tokens_of
 
 _INPUT: Final = "input_tokens"
 _CACHED: Final = "cached_input_tokens"
@@ -19,6 +22,10 @@ _OUTPUT: Final = "output_tokens"
 _REASONING: Final = "reasoning_output_tokens"
 _TOTAL: Final = "total_tokens"
 _NAMES: Final = (_INPUT, _CACHED, _WRITTEN, _OUTPUT, _REASONING, _TOTAL)
+
+# The names an import gives calls whose response has no recorded id.
+_GIVEN: Final = re.compile(r"call-[0-9]+|.*\.[0-9]+", re.DOTALL)
+_BEYOND: Final = 1 << 63
 
 Counts = dict[str, int]
 
@@ -41,6 +48,43 @@ def usage_of(counts: Mapping[str, int]) -> dict[str, Any]:
         "input_tokens_details": details,
         "output_tokens_details": {"reasoning_tokens": counts[_REASONING]},
     }
+
+
+def is_odd(value: object) -> bool:
+    """Return whether a counter says something that is no number of tokens."""
+    found = mapping(value)
+    numbers = (found[name] for name in _NAMES if found.get(name) is not None)
+    return any(not 0 <= _number(number) < _BEYOND for number in numbers)
+
+
+def _number(value: object) -> int:
+    known = integer(value)
+    return -1 if known is None else known
+
+
+def key_of(thread: str, response_id: str) -> str:
+    """Return what names a call in every copy of its thread; empty where no id was recorded."""
+    return f"codex:{thread}:{response_id}" if response_id else ""
+
+
+def told_of(thread: str, entry: Entry, native: Mapping[str, Any], usage: Any) -> Told:
+    """Return what is to say of a call that an import left in an entry.
+
+    Args:
+        thread: the session.
+        entry: the entry.
+        native: what was recorded beside it; of a note what it holds.
+        usage: what the call used.
+    """
+    given = string(native.get("response_id"))
+    if isinstance(entry, ResponseEntry) and not _GIVEN.fullmatch(entry.response_id):
+        given = entry.response_id
+    slot = ""
+    if not given:
+        named = entry.response_id if isinstance(entry, ResponseEntry) else entry.ts_text
+        of = string(native.get("usage_of"))
+        slot = f"{entry.type}:{of or named}:{tokens_of(mapping(usage))}"
+    return Told(key_of(thread, given), slot, odd=is_odd(native.get("counted")))
 
 
 class Counted(NamedTuple):

@@ -16,7 +16,7 @@ from agentsession.importers.pi.codes import CODES
 from agentsession.importers.pi.places import files_below, own_places
 from agentsession.importers.pi.source import Sessions
 from agentsession.importers.pi.usage import usage_records
-from agentsession.importers.usage import UsageRecord
+from agentsession.importers.usage import Tell, UsageRecord
 
 
 class Pi(Importer):
@@ -66,9 +66,9 @@ class Pi(Importer):
         ]
         return Rest(findings=tuple(findings), read=sum(file.records for file in files))
 
-    def usage_records(self, source: Source) -> Iterator[UsageRecord]:
+    def usage_records(self, source: Source, tell: Tell | None = None) -> Iterator[UsageRecord]:
         """Yield what each model call of a source used, from its files line by line."""
-        yield from usage_records(source)
+        yield from usage_records(source, tell)
 
     def close(self) -> None:
         """Let go of what is known of a source."""

@@ -7,13 +7,12 @@ held it already, and is not kept. Spec: pi 4, format 5.6, decision D12.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from agentsession.importers.base import Source
-from agentsession.importers.pi.names import Naming
 from agentsession.importers.pi.places import files_below, id_in_name, is_header
 from agentsession.importers.pi.records import (
     ASSISTANT,
@@ -28,10 +27,12 @@ from agentsession.importers.pi.records import (
     record_of,
     string,
 )
-from agentsession.importers.usage import UsageRecord
+from agentsession.importers.pi.times import of_record
+from agentsession.importers.usage import Tell, Told, Unread, UsageRecord, tokens_of
 from agentsession.timestamp import Timestamp
 
 _ANSWERED: Final = b'{"type":"message","id":"'
+_NAMES: Final = ("input", "output", "cacheRead", "cacheWrite", "cacheWrite1h", "reasoning")
 _SUMMARIES: Final = frozenset({COMPACTION, BRANCH_SUMMARY, USAGE})
 
 
@@ -63,16 +64,44 @@ def cost_of(given: object) -> float | None:
     return amount(mapping(mapping(given).get("cost")).get("total"))
 
 
-def usage_records(source: Source) -> Iterator[UsageRecord]:
+def is_odd(given: object) -> bool:
+    """Return whether a call's counts say something that is no number of tokens."""
+    tokens = mapping(given)
+    return any(tokens.get(n) is not None and count(tokens[n]) != tokens[n] for n in _NAMES)
+
+
+def told_of(ts: Timestamp | None, given: Mapping[str, Any], began: object) -> Told:
+    """Return what is to say of a call, in the files and in an import of them.
+
+    A call is known by when its record was written and when its message began, and by what
+    it used: copies in forks and upgrades keep these.
+
+    Args:
+        ts: when its record was written; without it the call has no name.
+        given: its message, or its record, or what an import kept of one.
+        began: when its message began, in milliseconds; ``None`` for a summary.
+    """
+    used = given.get("usage")
+    key = ""
+    if ts is not None:
+        tokens, cost = tokens_of(usage_of(used)), cost_of(used) or 0
+        key = f"pi:{ts.nanoseconds}:{count(began)}:{tokens}:{cost}"
+    return Told(key, odd=is_odd(used))
+
+
+def usage_records(source: Source, tell: Tell | None = None) -> Iterator[UsageRecord]:
     """Yield what each model call of a source used; the files are read line by line.
 
     A session comes before its forks. A fork's copies, and a copy of a file made before an
-    upgrade, have the key of the call they are copies of. A file that cannot be read is
-    passed over.
+    upgrade, have the key of the call they are copies of.
+
+    Args:
+        source: the source.
+        tell: called with what could not be read.
     """
     found = dict.fromkeys(path for place in source.paths for path in files_below(place))
     for path in sorted(found, key=_age):
-        yield from _of_file(path)
+        yield from _of_file(path, Unread(path, tell))
 
 
 def _age(path: str) -> tuple[str, bool, str]:
@@ -93,6 +122,7 @@ class _Said(msgspec.Struct):
     model: str = ""
     provider: str = ""
     usage: dict[str, Any] | None = None
+    timestamp: Any = None
 
 
 class _Line(msgspec.Struct):
@@ -104,46 +134,62 @@ class _Line(msgspec.Struct):
     message: _Said | None = None
 
 
+class _Other(msgspec.Struct):
+    """A line that counts nothing: nothing in it is looked at."""
+
+
 _FAST: Final = msgspec.json.Decoder(_Line)
+_PASS: Final = msgspec.json.Decoder(_Other)
 
 
-def _of_file(path: str) -> Iterator[UsageRecord]:
+def _of_file(path: str, unread: Unread) -> Iterator[UsageRecord]:
     session_id, cwd = id_in_name(path), ""
-    naming = Naming()
     model = provider = ""
     try:
         with open(path, "rb") as file:
             for number, line in enumerate(file, 1):
-                if number > 1 and not _may_count(line):
+                if number > 1 and not _may_count(line) and _is_object(line):
                     continue
                 record = _quick(number, line) or record_of(number, line)
+                if not record.readable:
+                    if line.strip():
+                        unread.line(number)
+                    continue
                 if number == 1 and is_header(record.value):
                     session_id, cwd = record.id, string(record.value.get("cwd"))
                     continue
                 message = record.message
                 if record.role == ASSISTANT:
                     model, provider = string(message.get("model")), string(message.get("provider"))
+                holder = message if record.role == ASSISTANT else record.value
                 used = _used(record)
-                name = naming.name(record)
                 if usage_of(used) is None and not cost_of(used):
                     continue
+                ts = of_record(record)
+                told = told_of(ts, holder, message.get("timestamp"))
                 yield UsageRecord(
                     session_id,
                     string(record.value.get("model")) or model,
                     string(record.value.get("provider")) or provider,
-                    _time(record),
+                    ts,
                     cwd,
                     usage_of(used) or {},
                     cost_of(used),
-                    f"pi:{_own(record) or name}:{record.timestamp}",
+                    told.key,
+                    odd=told.odd,
                 )
-    except OSError:
-        return
+    except OSError as error:
+        unread.file(error)
+    unread.done()
 
 
-def _own(record: Record) -> str:
-    """Return a record's own id; empty for one that an upgrade gave."""
-    return "" if record.is_first_version else record.id
+def _is_object(line: bytes) -> bool:
+    """Return whether a line is an object, as far as can be said without reading it."""
+    try:
+        _PASS.decode(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _may_count(line: bytes) -> bool:
@@ -166,6 +212,7 @@ def _quick(number: int, line: bytes) -> Record | None:
         "model": found.message.model,
         "provider": found.message.provider,
         "usage": found.message.usage,
+        "timestamp": found.message.timestamp,
     }
     value = {
         "type": MESSAGE,
@@ -180,10 +227,3 @@ def _used(record: Record) -> object:
     if record.role == ASSISTANT:
         return record.message.get("usage")
     return record.value.get("usage") if record.type in _SUMMARIES else None
-
-
-def _time(record: Record) -> Timestamp | None:
-    try:
-        return Timestamp.parse(record.timestamp)
-    except ValueError:
-        return None

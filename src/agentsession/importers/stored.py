@@ -1,0 +1,120 @@
+"""Stored calls: which call of an agent an entry of an import stands for.
+
+A store keeps what an import ever wrote. A call whose answer was half written when it was
+imported first has an entry from then and one from later, and the same call may stand in the
+agent's own files, which are counted beside the store. So a call has the name here that it has
+there, and an entry that a later import wrote again yields to it.
+
+Spec: decisions D6 and D12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from agentsession.entries import Entry, ResponseEntry
+from agentsession.importers.claude_code import usage as claude_code
+from agentsession.importers.codex import usage as codex
+from agentsession.importers.identity import imported_id
+from agentsession.importers.noted import Noted, noted
+from agentsession.importers.pi import usage as pi
+from agentsession.importers.usage import Told, UsageRecord, decoded, recorded_cost
+from agentsession.record_entries import CustomEntry
+from agentsession.session import Session
+
+_ENTRY: Final = "entry"
+
+
+class Calls:
+    """Tells what calls the entries of one session stand for.
+
+    Args:
+        session: the session.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        harness = session.header.harness
+        self._harness = harness.name if harness is not None else ""
+        self._held: dict[str, list[tuple[Entry, UsageRecord]]] = {}
+
+    def told(self, entry: Entry) -> tuple[Told, float | None]:
+        """Return what is to say of a call that an entry stands for, and its recorded cost."""
+        cost: float | None = None
+        found: Told | None = None
+        for namespace, reader in _READERS.items():
+            native = decoded(entry, namespace)
+            if not isinstance(native, dict):
+                # A summary of which its agent recorded nothing else is its agent's all the same.
+                if self._harness != namespace or not _is_summary(entry):
+                    continue
+                native = {}
+            cost = recorded_cost(native) if cost is None else cost
+            found = found or reader(self._session.id, entry, native)
+        return found or Told(_own(entry)), cost
+
+    def noted(self, entry: CustomEntry) -> Noted | None:
+        """Return what the call of a note used; ``None`` for a note of something else."""
+        return noted(self._session, entry)
+
+    def take(self, entry: Entry, record: UsageRecord, told: Told) -> Iterator[UsageRecord]:
+        """Yield a record, unless the call of its slot may yet be written again."""
+        if not told.slot:
+            yield record
+            return
+        held = self._held.setdefault(told.slot, [])
+        held[:] = [(old, one) for old, one in held if self._is_above(old, entry)]
+        held.append((entry, record))
+
+    def rest(self) -> Iterator[UsageRecord]:
+        """Yield the records that were held."""
+        for held in self._held.values():
+            yield from (record for _, record in held)
+
+    def _is_above(self, old: Entry, entry: Entry) -> bool:
+        """Whether an entry stands on the path to another one, so that both were calls."""
+        at: Entry | None = entry
+        while at is not None and at.parent is not None:
+            if at.parent == old.id:
+                return True
+            at = self._session.get(at.parent)
+        return False
+
+
+def _is_summary(entry: Entry) -> bool:
+    return not isinstance(entry, ResponseEntry) and bool(imported_id(entry))
+
+
+def _own(entry: Entry) -> str:
+    """The name of a call that is known by its entry: of one that was migrated by its first id."""
+    name = entry.response_id if isinstance(entry, ResponseEntry) else ""
+    ts = entry.ts.nanoseconds if entry.ts is not None else ""
+    return f"{_ENTRY}:{entry.legacy_id or entry.id}:{ts}:{name}"
+
+
+def _opencode(session_id: str, entry: Entry, _native: Mapping[str, Any]) -> Told:
+    if isinstance(entry, ResponseEntry) and entry.response_id:
+        return Told(f"opencode:{session_id}:{entry.response_id}")
+    return Told(_own(entry))
+
+
+def _claude_code(_session_id: str, entry: Entry, native: Mapping[str, Any]) -> Told:
+    if isinstance(entry, ResponseEntry) and entry.response_id:
+        return claude_code.told_of(entry.response_id, native)
+    return Told(_own(entry))
+
+
+def _codex(session_id: str, entry: Entry, native: Mapping[str, Any]) -> Told:
+    return codex.told_of(session_id, entry, native, getattr(entry, "usage", None))
+
+
+def _pi(_session_id: str, entry: Entry, native: Mapping[str, Any]) -> Told:
+    return pi.told_of(entry.ts, native, native.get("timestamp"))
+
+
+_Reader = Callable[[str, Entry, Mapping[str, Any]], Told]
+_READERS: Final[Mapping[str, _Reader]] = MappingProxyType(
+    {"pi": _pi, "opencode": _opencode, "claude_code": _claude_code, "codex": _codex}
+)
