@@ -6,7 +6,7 @@ Spec: decision D11.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from agentsession.findings import Finding
@@ -43,6 +43,16 @@ class Accounts:
         self._entries.append(())
         self._said.append("")
         return len(self._kinds) - 1
+
+    def open_all(self, kind: str, native_ids: Sequence[str]) -> range:
+        """Return the numbers of records of one kind just read."""
+        first, count = len(self._kinds), len(native_ids)
+        self._kinds += [kind] * count
+        self._names += native_ids
+        self._outcomes += [None] * count
+        self._entries += [()] * count
+        self._said += [""] * count
+        return range(first, first + count)
 
     def entry(self, number: int, *entries: str, code: str = "") -> None:
         """Say that a record became entries of its own."""
