@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from operator import methodcaller
 from typing import Any, TypeVar
 
 from agentsession import payload, text
@@ -27,7 +28,7 @@ _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
 
 
 def _starts(prefix: bytes) -> Callable[[bytes], bool]:
-    return lambda member_text: member_text.startswith(prefix)
+    return methodcaller("startswith", prefix)
 
 
 def _typed(kind: type | tuple[type, ...]) -> Callable[[Any], bytes]:

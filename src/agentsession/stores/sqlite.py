@@ -154,15 +154,17 @@ class SQLiteStore:
             # Of an open session the lock itself is all that an append has to hold.
             with slot.lock:
                 held = slot.file
-                if held is not None and slot.refusal is None and self._may_append(held):
+                if (
+                    held is not None
+                    and slot.refusal is None
+                    and not held.is_unsure
+                    and not self._closed
+                ):
                     return self._append(slot, held, entry)
         self._refuse_write("append", session_id)
         self._check_id(session_id)
         with self._slot(session_id) as slot:
             return self._append(slot, self._opened(slot, session_id), entry)
-
-    def _may_append(self, held: Held) -> bool:
-        return not held.is_unsure and not self._closed
 
     def list(self, filter: ListFilter | None = None) -> Iterator[Summary | AgentSessionError]:  # noqa: A002
         """Yield the sessions, newest first, and then an error for each row not readable.
@@ -366,7 +368,12 @@ class SQLiteStore:
             if slot is not None:
                 with slot.lock:
                     held = slot.file
-                    if held is not None and held.session is session and self._may_append(held):
+                    if (
+                        held is not None
+                        and held.session is session
+                        and not held.is_unsure
+                        and not self._closed
+                    ):
                         return self._append(slot, held, entry)
             with self._slot(session_id) as slot:
                 if slot.file is None or slot.file.session is not session:

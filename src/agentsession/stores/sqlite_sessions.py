@@ -37,15 +37,17 @@ class Held:
 
     Attributes:
         session: the session in memory.
+        session_id: its id.
         last: the ``seq`` of its last entry.
         is_unsure: whether an append was begun and did not come to its end, so that the
             database may have more than the session.
     """
 
-    __slots__ = ("_sessions", "is_unsure", "last", "session")
+    __slots__ = ("_sessions", "is_unsure", "last", "session", "session_id")
 
     def __init__(self, session: Session, last: int, sessions: Sessions) -> None:
         self.session = session
+        self.session_id = session.id
         self.last = last
         self.is_unsure = False
         self._sessions = sessions
@@ -53,7 +55,7 @@ class Held:
     def close(self, *, keep_lock: bool = False) -> None:
         """Let others have the session, unless its row is gone or all holds go together."""
         if not keep_lock:
-            self._sessions.let_go(self.session.id)
+            self._sessions.let_go(self.session_id)
 
     def drop(self) -> None:
         """Do nothing: the hold stays, and the next open here finds it."""
@@ -181,8 +183,7 @@ class Sessions:
         held.is_unsure = False
 
     def _append(self, connection: sqlite3.Connection, held: Held, sealed: Entry) -> None:
-        session, now = held.session, now_sql(time.time_ns())
-        session_id = session.id
+        session, session_id, now = held.session, held.session_id, now_sql(time.time_ns())
         self._holders.beat(connection, session_id, now)
         raised = session.raised_header()
         if raised is not None:
