@@ -21,6 +21,9 @@ _SHELLS: Final = frozenset({"shell", "container.exec", "apply_patch"})
 _LINES: Final = re.compile(r"Total output lines: (\d+)\n\n?")
 _OMITTED: Final = re.compile(r"\[\.\.\. omitted \d+ of (\d+) lines \.\.\.\]")
 
+_CUT: Final = 12_000
+"""What models that count bytes are sent of an output, with a fifth to spare. Spec: codex 8.1."""
+
 Items = list[dict[str, Any]]
 
 
@@ -34,6 +37,7 @@ class CodexProfile(Profile):
         freeform: outputs of the shell that are stored as JSON are sent as text.
         doubled: a streamed text went into the history beside the final item.
         details: the ``detail`` of an image is sent where it is ``original``.
+        longest: how many bytes a stored output may have to be sent whole; 0 for any number.
     """
 
     ids: bool = True
@@ -41,6 +45,7 @@ class CodexProfile(Profile):
     freeform: bool = False
     doubled: bool = False
     details: bool = False
+    longest: int = 0
 
     def spell(self, wire: Wire, pieces: Sequence[Piece], target: Target) -> Items | None:
         """Return a request's messages as the release spelled them; ``None`` for Anthropic."""
@@ -49,6 +54,8 @@ class CodexProfile(Profile):
         items = [piece.item.to_dict() for piece in pieces]
         if self.freeform:
             items = _structured(items)
+        if self.longest:
+            items = [_shortened(item, self.longest) for item in items]
         if wire is Wire.CHAT:
             return [message for item in items for message in _chat(item)]
         if self.doubled:
@@ -84,7 +91,29 @@ def codex_profile(version: tuple[int, ...], model: str = "", provider: str = "")
         freeform=(0, 45) <= version < (0, 115) and "codex" in model,
         doubled=version < (0, 34),
         details=version < (0, 171),
+        longest=_CUT if (0, 77) <= version < (0, 115) and "codex" not in model else 0,
     )
+
+
+def _shortened(item: dict[str, Any], longest: int) -> dict[str, Any]:
+    """An output as a resume with a model that counts bytes sends it. Spec: codex 8.1, step 4."""
+    output = item.get("output")
+    if not isinstance(output, str) or len(output) * 4 <= longest:
+        return item
+    # It is cut where the history is read, and again where that is taken over: by then it is
+    # too long by the note of the first cut alone.
+    return {**item, "output": _cut(_cut(output, longest), longest)}
+
+
+def _cut(words: str, longest: int) -> str:
+    """A text without its middle, when it has too many bytes."""
+    data = words.encode("utf-8", "replace")
+    if len(data) <= longest:
+        return words
+    left = data[: longest // 2].decode("utf-8", "ignore")
+    right = data[len(data) - (longest - longest // 2) :].decode("utf-8", "ignore")
+    gone = len(words) - len(left) - len(right)
+    return f"{left}…{gone} chars truncated…{right}"
 
 
 def _without_detail(part: Any) -> Any:

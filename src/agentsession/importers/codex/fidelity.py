@@ -32,11 +32,18 @@ _MADE_ID: Final = re.compile(r"f?c?t?co_[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-.*"
 
 def is_request(request: dict[str, Any]) -> bool:
     """Return whether a logged request is one that a response can answer: no summary's."""
-    if request.get("kind") not in {"main", "review", "notools"}:
-        return False
+    return request.get("kind") in {"main", "review", "notools"} and not _ends_in_prompt(request)
+
+
+def is_summary(request: dict[str, Any]) -> bool:
+    """Return whether a logged request asks for the summary of a compaction."""
+    return request.get("kind") == "compaction" or _ends_in_prompt(request)
+
+
+def _ends_in_prompt(request: dict[str, Any]) -> bool:
     last = messages(request)[-1:]
     words = "".join(_texts(last[0].get("content"))) if last else ""
-    return not words.startswith(_PROMPTS)
+    return words.startswith(_PROMPTS)
 
 
 def messages(request: dict[str, Any]) -> Messages:

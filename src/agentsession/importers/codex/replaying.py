@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from agentsession.entries import ResponseEntry
+from agentsession.entries import CompactionEntry, ResponseEntry
 from agentsession.importers.codex import fidelity
 from agentsession.importers.codex.fidelity import Messages
 from agentsession.importers.codex.importer import Codex
 from agentsession.importers.codex.lines import mapping, string
 from agentsession.importers.codex.profiles import profile_of_response
 from agentsession.importers.codex.writer import NAMESPACE
+from agentsession.record_entries import CustomEntry
 from agentsession.session import Session
 from agentsession.wire import (
     Piece,
@@ -63,6 +64,10 @@ class Answer:
             self.lowered[chat] = self._lower(self.pieces, chat=chat)
         return self.lowered[chat]
 
+    def as_stored(self) -> Answer:
+        """Return it with outputs as they are stored, whatever tools a request offers."""
+        return replace(self, profile=replace(self.profile, freeform=False), lowered={})
+
     def within(self, logged: Messages, *, chat: bool) -> bool:
         """Return whether a request is its own with some of what answered it."""
         beyond = len(logged) - len(self.on(chat=chat))
@@ -97,7 +102,8 @@ def sessions(place: Path) -> Iterator[Session]:
 def replay(recording: Path) -> dict[str, Any]:
     """Return the verdict on every request and every converted response of a recording.
 
-    Requests for a summary are set aside: they end in a prompt that is not stored.
+    Requests for a summary are told of apart: they end in a prompt that is not stored, and what
+    answers them is no response but a compaction. Spec: decision D4.
     """
     converted = list(sessions(recording))
     answers = [
@@ -107,11 +113,14 @@ def replay(recording: Path) -> dict[str, Any]:
         if isinstance(entry, ResponseEntry)
     ]
     threads = frozenset(session.id for session in converted)
-    requests = [_judged(request, answers, threads) for request in _logged(recording)]
+    logged = _logged(recording)
+    requests = [_judged(r, answers, threads) for r in logged if fidelity.is_request(r)]
+    compacted = [one for session in converted for one in _compacted(session)]
     return {
         "recording": recording.name,
         "requests": requests,
         "responses": [answer.to_dict() for answer in answers],
+        "summaries": [_summarised(r, compacted, answers) for r in logged if fidelity.is_summary(r)],
     }
 
 
@@ -133,12 +142,46 @@ def _answer(session: Session, entry: ResponseEntry) -> Answer:
     )
 
 
-def _logged(recording: Path) -> Iterator[dict[str, Any]]:
+def _compacted(session: Session) -> Iterator[Answer]:
+    """What stood in the context where each compaction was asked for."""
+    for entry in session.entries:
+        native = entry.unknown.get(NAMESPACE)
+        if isinstance(entry, CustomEntry) and isinstance(entry.data, dict):
+            native = entry.data if "notice" in entry.data else None
+        elif not isinstance(entry, CompactionEntry):
+            continue
+        path = session.path(entry.parent) if entry.parent and native is not None else []
+        last = next((e for e in reversed(path) if isinstance(e, ResponseEntry)), None)
+        if last is None:
+            continue
+        note = _LOST if string(mapping(last.unknown.get(NAMESPACE)).get("history")) else ""
+        sent, profile = pieces(path), profile_of_response(last)
+        yield Answer(session.id, entry.id, sent, (), target_of(last), profile, note)
+
+
+def _summarised(
+    request: dict[str, Any], compacted: Sequence[Answer], answers: Sequence[Answer]
+) -> dict[str, Any]:
+    """The verdict on a request for a summary, its prompt set aside."""
+    path = string(request.get("path"))
+    chat = path.partition("?")[0].endswith(_CHAT)
+    logged = fidelity.messages(request)[:-1]
+    verdict = {"n": request["n"], "path": path}
+    if not mapping(request.get("body")).get("tools"):
+        # Outputs are spelled for the tools of a request, and this one has none.
+        compacted = [one.as_stored() for one in compacted]
+    for one in compacted:
+        if _is(logged, one.on(chat=chat)):
+            where = {"session": one.session, "compaction": one.response}
+            return {**verdict, "verdict": "rebuilt", **where}
+    if any(answer.note == _LOST for answer in answers):
+        return {**verdict, "verdict": "impossible", "reason": _LOST}
+    return {**verdict, "verdict": "differs", "reason": _difference(logged, compacted, chat=chat)}
+
+
+def _logged(recording: Path) -> list[dict[str, Any]]:
     with (recording / _LOG).open("rb") as log:
-        for line in log:
-            request = mapping(json.loads(line))
-            if fidelity.is_request(request):
-                yield request
+        return [mapping(json.loads(line)) for line in log]
 
 
 def _judged(
