@@ -13,6 +13,7 @@ from agentsession import versions
 from agentsession.entries import CompactionEntry, ConfigEntry, Entry, ItemEntry, ResponseEntry
 from agentsession.errors import InvalidEntry, NoContext, NoEntry
 from agentsession.items import Item
+from agentsession.lineage import Lineage, Listed, asked
 from agentsession.normalise import Form
 from agentsession.parts import OmittedPart
 from agentsession.request import build_request, hash_of
@@ -32,13 +33,16 @@ class Context:
             each with the reason: ``items`` when its id is listed, ``other_models`` for the
             reasoning of another model (0.11).
 
+    ``entries`` and ``item_entries`` are read-only sequences that make an entry when it is asked
+    for, so that a long context costs no entry it does not use.
+
     Spec: context 1, later drafts 8.3.
     """
 
     settings: Settings
     items: tuple[Item, ...]
-    entries: tuple[Entry, ...]
-    item_entries: tuple[Entry, ...]
+    entries: Sequence[Entry]
+    item_entries: Sequence[Entry]
     omitted: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -51,11 +55,9 @@ class Context:
         """
         if self.entries and versions.has_later_settings(self.entries[-1].version):
             return self.settings.instructions_omitted
-        lists = (
-            entry.instructions_omitted
-            for entry in reversed(self.entries)
-            if isinstance(entry, ConfigEntry)
-        )
+        steps = asked(self.entries)
+        configs = (steps[place] for place in reversed(steps.of_type(ConfigEntry)))
+        lists = (entry.instructions_omitted for entry in configs if isinstance(entry, ConfigEntry))
         return next(filter(None, lists), ())
 
     def request(self, form: Form = Form.NORMALISED) -> dict[str, Any]:
@@ -83,33 +85,37 @@ class Context:
 def build_context(path: Sequence[Entry]) -> Context:
     """Return the context at the end of a root-first path; the empty one for no path.
 
+    Of a path that makes its entries when asked (:class:`~agentsession.lineage.Lineage`) it
+    makes only those that say something about the settings.
+
     Spec: context 1.
 
     Raises:
         NoContext: when the path's last compaction keeps from an entry not before it.
     """
-    compaction, kept, start = _last_compaction(path)
-    settings = _settings(compaction, path[start:])
+    steps = asked(path)
+    compaction, kept, start = _last_compaction(steps)
+    settings = _settings(compaction, steps, start)
     omitted = left_out(path, settings)
-    contributed: list[tuple[Item, Entry]] = []
-    entries: list[Entry] = []
-    if compaction is not None:
-        entries.append(compaction)
-        contributed += [(item, compaction) for item in opening(compaction)]
-    for position in range(kept, len(path)):
-        entry = path[position]
-        if entry is compaction:
-            continue
-        entries.append(entry)
-        item = entry.contribution()
-        if item is not None and entry.id not in omitted:
-            contributed.append((item, entry))
+    window = [*range(kept, start - 1), *range(start, len(path))] if start else range(len(path))
+    found = steps.contributions(window)
+    if omitted:
+        found = [
+            None if path[place].id in omitted else item
+            for item, place in zip(found, window, strict=True)
+        ]
+    opened = opening(compaction) if compaction is not None else ()
+    first = [start - 1] if start else []
+    contributing = [place for item, place in zip(found, window, strict=True) if item is not None]
+    entries = steps.picked([*first, *window])
     return Context(
         settings=settings,
-        items=tuple(item for item, _ in contributed),
-        entries=tuple(entries),
-        item_entries=tuple(entry for _, entry in contributed),
-        omitted={entry.id: omitted[entry.id] for entry in entries if entry.id in omitted},
+        items=(*opened, *[item for item in found if item is not None]),
+        entries=entries,
+        item_entries=steps.picked([*first * len(opened), *contributing]),
+        omitted={entry.id: omitted[entry.id] for entry in entries if entry.id in omitted}
+        if omitted
+        else {},
     )
 
 
@@ -125,31 +131,36 @@ def left_out(path: Sequence[Entry], settings: Settings) -> Mapping[str, str]:
 
 def settings_at(path: Sequence[Entry]) -> Settings:
     """Return the settings at the end of a path, whether or not its context can be built."""
-    for position in range(len(path) - 1, -1, -1):
-        entry = path[position]
-        if isinstance(entry, CompactionEntry):
-            return _settings(entry, path[position + 1 :])
-    return _settings(None, path)
+    steps = asked(path)
+    compactions = steps.of_type(CompactionEntry)
+    if not compactions:
+        return _settings(None, steps, 0)
+    compaction = path[compactions[-1]]
+    assert isinstance(compaction, CompactionEntry)
+    return _settings(compaction, steps, compactions[-1] + 1)
 
 
-def _settings(compaction: CompactionEntry | None, after: Sequence[Entry]) -> Settings:
+def _settings(compaction: CompactionEntry | None, steps: Lineage | Listed, start: int) -> Settings:
     settings = Settings() if compaction is None else compaction.config
-    for entry in after:
+    for place in steps.of_type(ConfigEntry, start):
+        entry = steps[place]
         if isinstance(entry, ConfigEntry):
             settings = settings.apply(entry)
     return settings
 
 
-def _last_compaction(path: Sequence[Entry]) -> tuple[CompactionEntry | None, int, int]:
+def _last_compaction(steps: Lineage | Listed) -> tuple[CompactionEntry | None, int, int]:
     """The last compaction, where its window starts, and where the path goes on after it."""
-    for position in range(len(path) - 1, -1, -1):
-        entry = path[position]
-        if isinstance(entry, CompactionEntry):
-            for kept in range(position):
-                if path[kept].id == entry.first_kept:
-                    return entry, kept, position + 1
-            raise lost_window(entry)
-    return None, 0, 0
+    compactions = steps.of_type(CompactionEntry)
+    if not compactions:
+        return None, 0, 0
+    position = compactions[-1]
+    entry = steps[position]
+    assert isinstance(entry, CompactionEntry)
+    kept = steps.place(entry.first_kept, position)
+    if kept is None:
+        raise lost_window(entry)
+    return entry, kept, position + 1
 
 
 def lost_window(compaction: CompactionEntry) -> NoContext:

@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
-import msgspec
-
 from agentsession import payload, text, versions
 from agentsession._held import held_text, may_differ
 from agentsession.errors import InvalidEntry
@@ -309,13 +307,6 @@ class Entry(Record):
 _UNPARTED = frozenset({"type", "id", "parent", "ts"})
 
 
-class _ItemOfLine(msgspec.Struct, gc=False):
-    item: msgspec.Raw
-
-
-_ITEM_OF_LINE = msgspec.json.Decoder(_ItemOfLine)
-
-
 class ItemEntry(Entry):
     """One Open Responses item.
 
@@ -369,11 +360,7 @@ class ItemEntry(Entry):
         """Return the item."""
         if self._texts is None and self._values is None and self._line is not None:
             # A context asks many entries for nothing but their item.
-            try:
-                found = _ITEM_OF_LINE.decode(self._line).item
-            except (msgspec.DecodeError, RecursionError):
-                return self.item
-            self._values = {"item": Item.from_text(bytes(found))}
+            self._values = {"item": Item.from_line(self._line)}
         return self.item
 
 

@@ -318,7 +318,8 @@ class Follower(Iterator[Entry], AsyncIterator[Entry]):
         reader.rows = rows
         reader.number = number - 1
         before = len(rows)
-        reader._read_lines(len(line.text), self.header.version)
+        reader.block = line.text
+        reader._read_lines(self.header.version)
         if reader.truncated is not None:
             if is_last:
                 raise _Cut

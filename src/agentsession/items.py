@@ -5,8 +5,10 @@ Spec: format 5.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+import msgspec
 
 from agentsession import payload, text
 
@@ -22,6 +24,38 @@ KNOWN_ITEM_TYPES = frozenset(
 )
 
 
+class _TextInLine(msgspec.Struct, gc=False):
+    item: msgspec.Raw
+
+
+class _ValueInLine(msgspec.Struct, gc=False):
+    item: Any
+
+
+_decode_text = msgspec.json.Decoder(_TextInLine).decode
+_decode_value = msgspec.json.Decoder(_ValueInLine).decode
+_REFUSALS = (msgspec.DecodeError, RecursionError, ValueError)
+
+
+def _text_in(line: bytes) -> bytes:
+    """The text of the item in an entry's line."""
+    try:
+        return bytes(_decode_text(line).item)
+    except _REFUSALS:
+        return text.split_members(line).get("item", b"{}")
+
+
+def _members_in(line: bytes) -> dict[str, Any] | None:
+    """The members of the item in an entry's line; ``None`` to parse its text exactly."""
+    if len(line) > text.MAX_DEPTH and text.may_be_too_deep(line):
+        return None
+    try:
+        found = _decode_value(line).item
+    except _REFUSALS:
+        return None
+    return found if isinstance(found, dict) else None
+
+
 class Item(Mapping[str, Any]):
     """One item: a read-only mapping over its JSON text, decoded when first asked.
 
@@ -34,21 +68,54 @@ class Item(Mapping[str, Any]):
         ('message', 'user', 'Hi')
     """
 
-    __slots__ = ("_members", "json_text")
+    __slots__ = ("_line", "_members", "_text")
 
-    json_text: bytes
+    _line: bytes | None
+    _members: dict[str, Any] | None
+    _text: bytes | None
 
     def __init__(self, value: object) -> None:
-        self.json_text = payload.encoded_object(value, "an item")
-        self._members: dict[str, Any] | None = None
+        self._line = None
+        self._members = None
+        self._text = payload.encoded_object(value, "an item")
 
     @classmethod
     def from_text(cls, json_text: bytes) -> Item:
         """Return the item of JSON text known to be an object; nothing is checked or decoded."""
         item = cls.__new__(cls)
-        item.json_text = json_text
+        item._line = None
         item._members = None
+        item._text = json_text
         return item
+
+    @classmethod
+    def from_line(cls, line: bytes) -> Item:
+        """Return the item of an item entry's line that was checked; nothing is decoded yet."""
+        return cls.from_lines([line])[0]
+
+    @classmethod
+    def from_lines(cls, lines: Iterable[bytes]) -> list[Item]:
+        """Return the items of many lines, as :meth:`from_line`."""
+        new = cls.__new__
+        items = []
+        for line in lines:
+            item = new(cls)
+            item._line = line
+            item._members = item._text = None
+            items.append(item)
+        return items
+
+    @property
+    def json_text(self) -> bytes:
+        """The item's JSON text, as it is spelled where it was read."""
+        found = self._text
+        if found is None:
+            line = self._line
+            # Another thread may have been here: it sets the text before it forgets the line.
+            found = self._text if line is None else _text_in(line)
+            self._text = found
+            self._line = None
+        return found or b"{}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the item as new plain Python values, free to be changed."""
@@ -56,9 +123,12 @@ class Item(Mapping[str, Any]):
         return value if isinstance(value, dict) else {}
 
     def _decoded(self) -> dict[str, Any]:
-        if self._members is None:
-            self._members = self.to_dict()
-        return self._members
+        found = self._members
+        if found is None:
+            line = self._line
+            found = None if line is None else _members_in(line)
+            found = self._members = self.to_dict() if found is None else found
+        return found
 
     def __getitem__(self, name: str) -> Any:
         return self._decoded()[name]

@@ -6,14 +6,15 @@ Spec: format 7, later drafts 3, decisions A2 to A6.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from agentsession import convergence, id_blocks, ijson, text, versions
+from agentsession import _buffers, convergence, id_blocks, ijson, text, versions
 from agentsession.codec import Undecodable, WrongID, WrongParents, decode_entry, decode_header
 from agentsession.entries import Entry
 from agentsession.entry_ids import id_problem
-from agentsession.envelopes import envelopes, verified
+from agentsession.envelopes import envelopes_of, is_utf8, verified
 from agentsession.errors import (
     AgentSessionError,
     BadConvergence,
@@ -29,7 +30,7 @@ from agentsession.forks import check_base
 from agentsession.header import Header
 from agentsession.members import Version
 from agentsession.normalising import normalised_problem
-from agentsession.rows import Rows
+from agentsession.rows import Buffer, Rows, lines_of
 from agentsession.session import Session, TruncatedLine
 
 
@@ -70,8 +71,8 @@ def read(source: Source, *, allow_newer: bool = False, verify_ids: bool = True) 
         return load(bytes(source), allow_newer=allow_newer, verify_ids=verify_ids)
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
-        data = path.read_bytes()
-        return load(data, path=path, allow_newer=allow_newer, verify_ids=verify_ids)
+        whole = _buffers.whole(path)
+        return _Reader(whole, path, allow_newer=allow_newer, verify_ids=verify_ids).session()
     data = source.read()
     if not isinstance(data, bytes):
         raise TypeError("open the file in binary mode to read a session from it")
@@ -95,21 +96,31 @@ def load(
     return _Reader(data, path, allow_newer=allow_newer, verify_ids=verify_ids).session()
 
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 18
+"""Bytes that are read at once; as many as stay in the cache."""
 _VERIFIED_BLOCK = 1 << 16
+_FIRST_BLOCK = 1 << 12
 _LINES_READ_EXACTLY = 64
 
 
 class _Reader:
-    """One pass over the lines of a file."""
+    """One pass over the lines of a file, block by block.
+
+    Attributes:
+        block: the bytes being read, whole lines.
+        offset: where the block starts in the file.
+        position: what is read so far, in the file; ``start`` and ``end``, the last line there.
+    """
 
     def __init__(
-        self, data: bytes, path: str | Path | None, *, allow_newer: bool, verify_ids: bool
+        self, data: Buffer, path: str | Path | None, *, allow_newer: bool, verify_ids: bool
     ) -> None:
         self.data = data
         self.path = path
         self.allow_newer = allow_newer
         self.verify_ids = verify_ids
+        self.block = b""
+        self.offset = 0
         self.position = 0
         self.number = 0
         self.start = 0
@@ -139,23 +150,44 @@ class _Reader:
         if header.base and versions.has_base(version):
             check_base(header.base, self.rows, f"{self.path}: " if self.path else "")
         return Session.restored(
-            header,
-            self.rows,
-            truncated=self.truncated,
-            notes=self.notes,
-            source=None if self.regular else self.data,
+            header, self.rows, truncated=self.truncated, notes=self.notes, source=self._source()
         )
 
-    def _line(self, stop: int) -> bytes | None:
-        """The next line that is not empty, without its line end; None at the end."""
-        data = self.data
-        while self.position < stop:
+    def _source(self) -> bytes | None:
+        """The whole file where it is more than the lines of its entries."""
+        if self.regular:
+            return None
+        source = self.data if isinstance(self.data, bytes) else self.data[:]
+        self.rows.rest_on(source)
+        return source
+
+    def _next_block(self, size: int) -> bool:
+        """Go on to the lines that follow, of about so many bytes; whether there are any."""
+        whole = len(self.data)
+        if self.position >= whole:
+            return False
+        self.offset = self.position
+        length = 0
+        while not length:
+            # Every slice is looked at while it is in the cache.
+            self.block = self.data[self.offset : self.offset + size]
+            at_end = self.offset + size >= whole
+            length = len(self.block) if at_end else self.block.rfind(b"\n") + 1
+            size *= 4
+        if length < len(self.block):
+            self.block = self.block[:length]
+        return True
+
+    def _line(self) -> bytes | None:
+        """The next line of the block that is not empty, without its line end; None at its end."""
+        block = self.block
+        while (at := self.position - self.offset) < len(block):
             self.start = self.position
             self.number += 1
-            found = data.find(b"\n", self.start)
-            end = len(data) if found < 0 else found
-            self.position = end if found < 0 else found + 1
-            line = data[self.start : end]
+            found = block.find(b"\n", at)
+            end = len(block) if found < 0 else found
+            self.position = self.offset + (end if found < 0 else found + 1)
+            line = block[at:end]
             if found < 0:
                 self.regular = False
             if line.endswith(b"\r"):
@@ -176,9 +208,11 @@ class _Reader:
         return f"{self.path}: line {self.number}" if self.path else f"line {self.number}"
 
     def _header(self) -> Header:
-        line = self._line(len(self.data))
+        line = None
+        while line is None and self._next_block(_FIRST_BLOCK):
+            line = self._line()
         if line is None:
-            problem = "the file has only blank lines" if self.data else "the file is empty"
+            problem = "the file has only blank lines" if len(self.data) else "the file is empty"
             raise DamagedFile(f"{problem}: expected a session header", path=self.path)
         try:
             header = decode_header(line, allow_newer=self.allow_newer)
@@ -199,43 +233,49 @@ class _Reader:
         )
 
     def _read_entries(self, version: Version) -> None:
-        while self.position < len(self.data) and self.truncated is None:
-            # What is verified is decoded whole, which is quicker while it stays in the cache.
-            size = _VERIFIED_BLOCK if self.verify_ids else _BLOCK
-            end = self.data.find(b"\n", self.position + size) + 1 or len(self.data)
-            self._read_block(end, version)
+        # What is verified is decoded whole, which is quicker while it stays in the cache.
+        size = _VERIFIED_BLOCK if self.verify_ids else _BLOCK
+        while self.truncated is None and self._next_block(size):
+            self._read_block(version)
 
-    def _read_block(self, end: int, version: Version) -> None:
-        """Read the lines up to a byte: at once where that is certain, else in halves."""
-        if self._take_block(end, version):
+    def _read_block(self, version: Version) -> None:
+        """Read the lines of the block: at once where that is certain, else in halves."""
+        if self._take_block(version):
             return
-        start = self.position
-        middle = self.data.find(b"\n", start + (end - start) // 2, end) + 1
-        lines = self.data.count(b"\n", start, end)
-        if lines <= _LINES_READ_EXACTLY or not middle or middle == end:
-            self._read_lines(end, version)
+        block, offset = self.block, self.offset
+        middle = block.find(b"\n", len(block) // 2) + 1
+        if block.count(b"\n") <= _LINES_READ_EXACTLY or not middle or middle == len(block):
+            self._read_lines(version)
             return
-        self._read_block(middle, version)
+        self.block = block[:middle]
+        self._read_block(version)
+        self.block, self.offset = block[middle:], offset + middle
         if self.truncated is None:
-            self._read_block(end, version)
+            self._read_block(version)
 
-    def _take_block(self, end: int, version: Version) -> bool:
-        block = self.data[self.position : end]
-        found = (verified if self.verify_ids else envelopes)(block, version)
+    def _take_block(self, version: Version) -> bool:
+        block = self.block
+        end = self.offset + len(block)
+        if self.verify_ids:
+            found = verified(block, version)
+            count = len(found[0]) if found is not None else 0
+        else:
+            lines, count = _lines_in(block)
+            found = envelopes_of(lines, version) if is_utf8(block) else None
         if found is None:
             return False
         ids, parents, types = found
-        rows = self.rows
-        if not rows.may_extend(ids, parents):
+        if ids and not self.rows.extended(ids, parents, types, (self.data, self.offset, end)):
             return False
-        rows.extend(ids, parents, types, (self.data, self.position, end))
-        self.number += len(ids)
+        if count != len(ids) or b"\r" in block or not block.endswith(b"\n"):
+            self.regular = False
+        self.number += count
         self.position = end
         return True
 
-    def _read_lines(self, stop: int, version: Version) -> None:
+    def _read_lines(self, version: Version) -> None:
         rows = self.rows
-        while (line := self._line(stop)) is not None:
+        while (line := self._line()) is not None:
             try:
                 entry = decode_entry(line, version)
             except Undecodable as error:
@@ -316,3 +356,20 @@ class _Reader:
             )
         self.regular = False
         self.notes.append(f"line {self.number} repeats entry {entry.id}; it is kept once")
+
+
+def _lines_in(block: bytes) -> tuple[Sequence[bytes | memoryview], int]:
+    """What :func:`lines_of` gives; long lines are not copied."""
+    if block.count(b"\n", 0, _FIRST_BLOCK) or b"\r" in block:
+        return lines_of(block)
+    view = memoryview(block)
+    lines = []
+    count = start = 0
+    while start < len(block):
+        end = block.find(b"\n", start)
+        end = len(block) if end < 0 else end
+        if end > start:
+            lines.append(view[start:end])
+        count += 1
+        start = end + 1
+    return lines, count

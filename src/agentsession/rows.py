@@ -6,37 +6,82 @@ is made the first time somebody asks for it.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from mmap import mmap
 from sys import intern
+from typing import Final
 
 from agentsession import versions
 from agentsession.codec import ENTRY_TYPES
-from agentsession.entries import Entry
+from agentsession.entries import BranchSummaryEntry, Entry, ItemEntry
+from agentsession.items import Item
 from agentsession.members import Version
 from agentsession.record_entries import UnknownEntry
 
+Buffer = bytes | mmap
+"""The bytes of a file in memory; a slice of either is ``bytes``."""
+
+CONTRIBUTING: Final = frozenset({ItemEntry.TYPE, BranchSummaryEntry.TYPE})
+"""Types whose entries add an item to a context by themselves (context 1)."""
+
 
 class _Block:
-    """Lines that follow each other, one line feed after each, no other line end."""
+    """Lines that follow each other in a buffer; empty ones are none of them."""
 
-    __slots__ = ("ends", "first", "source", "start", "stop")
+    __slots__ = ("ends", "first", "source", "start", "starts", "stop")
 
-    def __init__(self, first: int, source: bytes, start: int, stop: int) -> None:
+    def __init__(self, first: int, source: Buffer, start: int, stop: int) -> None:
         self.first = first
         self.source = source
         self.start = start
         self.stop = stop
-        self.ends: list[int] | None = None
+        self.starts = self.ends = _NOWHERE
 
     def line(self, row: int) -> bytes:
-        if self.ends is None:
-            lines = self.source[self.start : self.stop].split(b"\n")
-            lengths = accumulate((len(line) + 1 for line in lines), initial=self.start)
-            self.ends = list(lengths)
+        if not self.ends:
+            self._split()
         at = row - self.first
-        return self.source[self.ends[at] : self.ends[at + 1] - 1]
+        return self.source[self.starts[at] : self.ends[at]]
+
+    def lines(self) -> list[bytes]:
+        return lines_of(self.source[self.start : self.stop])[0]
+
+    def _split(self) -> None:
+        block = self.source[self.start : self.stop]
+        lines = block.split(b"\n")
+        starts = array("Q", accumulate((len(line) + 1 for line in lines), initial=self.start))
+        ends = array("Q", [start - 1 for start in starts[1:]])
+        lengths = [len(line.rstrip(b"\r")) for line in lines] if b"\r" in block else ()
+        for at, length in enumerate(lengths):
+            ends[at] = starts[at] + length
+        found = [at for at, end in enumerate(ends) if end > starts[at]]
+        if found and found[-1] >= len(found):  # empty lines stand among them
+            starts = array("Q", [starts[at] for at in found])
+            ends = array("Q", [ends[at] for at in found])
+        self.starts = starts
+        self.ends = ends
+
+
+_NOWHERE: Final = array("Q")
+
+
+def lines_of(block: bytes) -> tuple[list[bytes], int]:
+    """Return the lines of a block that are not empty, and how many there are with the others.
+
+    They come without their line ends.
+
+    Spec: format 7.1.
+    """
+    lines = block.split(b"\n")
+    if not lines[-1]:
+        del lines[-1]
+    count = len(lines)
+    if b"\r" in block:
+        lines = [line.rstrip(b"\r") for line in lines]
+    return ([line for line in lines if line] if b"" in lines else lines), count
 
 
 class Rows:
@@ -50,7 +95,17 @@ class Rows:
         index: the position of each id.
     """
 
-    __slots__ = ("_blocks", "_firsts", "_made", "_version", "ids", "index", "parents", "types")
+    __slots__ = (
+        "_blocks",
+        "_firsts",
+        "_items",
+        "_made",
+        "_version",
+        "ids",
+        "index",
+        "parents",
+        "types",
+    )
 
     def __init__(self, version: Version = versions.NEWEST_SHORT) -> None:
         self.ids: list[str] = []
@@ -59,6 +114,7 @@ class Rows:
         self.index: dict[str, int] = {}
         self._version = version
         self._made: list[Entry | None] = []
+        self._items: list[Item | None] = []
         self._blocks: list[_Block] = []
         self._firsts: list[int] = []
 
@@ -78,6 +134,9 @@ class Rows:
                 self.parents[row],
                 version=self._version,
             )
+            item = self._items[row] if row < len(self._items) else None
+            if item is not None:
+                made._values = {"item": item}
             self._made[row] = made
         return made
 
@@ -93,6 +152,47 @@ class Rows:
 
     def _line(self, row: int) -> bytes:
         return self._blocks[bisect_right(self._firsts, row) - 1].line(row)
+
+    def path(self, entry_id: str | None) -> list[int]:
+        """Return the positions from a root to an entry; empty for ``None``."""
+        index, parents = self.index, self.parents
+        path = []
+        while entry_id is not None:
+            row = index[entry_id]
+            path.append(row)
+            entry_id = parents[row]
+        path.reverse()
+        return path
+
+    def contributions(self, path: Sequence[int]) -> list[Item | None]:
+        """Return the item that each entry of a path adds to a context, made without its entry.
+
+        Args:
+            path: positions, each after the one before it.
+        """
+        items = self._items
+        if len(items) < len(self.ids):
+            items += [None] * (len(self.ids) - len(items))
+        types, made = self.types, self._made
+        lacking = [row for row in path if items[row] is None and types[row] in CONTRIBUTING]
+        unmade = [row for row in lacking if made[row] is None and types[row] == ItemEntry.TYPE]
+        start = 0
+        while start < len(unmade):
+            at = bisect_right(self._firsts, unmade[start])
+            end = self._firsts[at] if at < len(self._firsts) else len(self.ids)
+            stop = bisect_left(unmade, end, start)
+            here = unmade[start:stop]
+            block = self._blocks[at - 1]
+            lines, first = block.lines(), block.first
+            for row, item in zip(
+                here, Item.from_lines([lines[row - first] for row in here]), strict=True
+            ):
+                items[row] = item
+            start = stop
+        for row in lacking if len(unmade) < len(lacking) else ():
+            if items[row] is None:
+                items[row] = self[row].contribution()
+        return [items[row] for row in path]
 
     def append(self, entry: Entry) -> None:
         """Add one entry that is already made."""
@@ -121,26 +221,76 @@ class Rows:
         ids: list[str],
         parents: Sequence[str | None],
         types: Sequence[str],
-        lines: tuple[bytes, int, int],
+        lines: tuple[Buffer, int, int],
     ) -> None:
         """Add the entries of a block of lines: its buffer, and where it starts and stops."""
         first = len(self.ids)
         self.index.update(zip(ids, range(first, first + len(ids)), strict=True))
+        chained = parents[1:] == ids[:-1]
+        self._take(ids, self._held(parents[:1] if chained else parents, ids), types, lines)
+
+    def extended(
+        self,
+        ids: list[str],
+        parents: list[str | None],
+        types: list[str],
+        lines: tuple[Buffer, int, int],
+    ) -> bool:
+        """Add the entries of a block of lines where the tree allows it; else add nothing.
+
+        Returns:
+            Whether every id was new and every parent came before its child.
+        """
+        index = self.index
+        if not index.keys().isdisjoint(ids):
+            return False
+        first = len(self.ids)
+        chained = parents[1:] == ids[:-1] and parents[0] == (self.ids[-1] if first else None)
+        index.update(zip(ids, range(first, first + len(ids)), strict=True))
+        unique = len(index) == first + len(ids)
+        if not unique or not (chained or self._come_before(parents, first)):
+            for entry_id in ids:
+                index.pop(entry_id, None)
+            return False
+        self._take(ids, self._held(parents[:1] if chained else parents, ids), types, lines)
+        return True
+
+    def _come_before(self, parents: list[str | None], first: int) -> bool:
+        """Whether the parents of the rows from one on stand before their children."""
+        index, nowhere = self.index, first + len(parents)
+        return all(
+            parent is None or index.get(parent, nowhere) < row
+            for row, parent in enumerate(parents, first)
+        )
+
+    def _held(self, parents: Sequence[str | None], ids: list[str]) -> list[str | None]:
+        """The parents again, as the very strings that stand among the ids; then a chain's."""
+        first = len(self.ids)
+        held: list[str | None] = []
+        for parent in parents:
+            row = -1 if parent is None else self.index[parent]
+            held.append(None if row < 0 else self.ids[row] if row < first else ids[row - first])
+        return held if len(held) == len(ids) else [*held, *ids[:-1]]
+
+    def _take(
+        self,
+        ids: list[str],
+        parents: list[str | None],
+        types: Sequence[str],
+        lines: tuple[Buffer, int, int],
+    ) -> None:
+        first = len(self.ids)
         self.ids += ids
-        self.parents += self._shared(ids, parents)
+        self.parents += parents
         self.types += types
         self._made += [None] * len(ids)
         self._blocks.append(_Block(first, *lines))
         self._firsts.append(first)
 
-    def _shared(self, ids: list[str], parents: Sequence[str | None]) -> Sequence[str | None]:
-        """The parents again, as the very strings that stand among the ids."""
-        if parents[1:] == ids[:-1]:
-            return [self._held(parents[0]), *ids[:-1]]
-        return [self._held(parent) for parent in parents]
-
-    def _held(self, parent: str | None) -> str | None:
-        return None if parent is None else self.ids[self.index[parent]]
+    def rest_on(self, source: bytes) -> None:
+        """Take lines from a copy of the buffer they were read from; the buffer may go."""
+        for block in self._blocks:
+            block.source = source
 
     def of_types(self, wanted: frozenset[str]) -> list[int]:
         """Return the positions of the entries of some types, in file order."""

@@ -45,7 +45,7 @@ class Session(Growth):
         Raises:
             NoContext: when it cannot be built.
         """
-        return context_functions.build_context(self.path())
+        return context_functions.build_context(self._lineage(self._leaf))
 
     def context_at(self, entry_id: str) -> Context:
         """Return the context at an entry; the empty context for ``""``.
@@ -54,7 +54,9 @@ class Session(Growth):
             NoEntry: when the id is unknown.
             NoContext: when it cannot be built.
         """
-        return context_functions.build_context(self.path(entry_id) if entry_id else [])
+        if entry_id and entry_id not in self:
+            raise self._no_entry(entry_id)
+        return context_functions.build_context(self._lineage(entry_id or None))
 
     def request_context(self, response_entry_id: str) -> Context:
         """Return the context of the request a response answered (context 3).

@@ -35,6 +35,7 @@ __all__ = [
     "encode",
     "equal",
     "is_utf8",
+    "may_be_too_deep",
     "members_in_order",
     "parse",
     "split_elements",

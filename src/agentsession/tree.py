@@ -17,6 +17,7 @@ from agentsession.errors import (
     NoEntry,
 )
 from agentsession.header import Header
+from agentsession.lineage import Lineage
 from agentsession.record_entries import (
     InfoEntry,
     LabelEntry,
@@ -225,13 +226,13 @@ class Tree:
                 entry_id = self._leaf
             elif entry_id not in self._rows.index:
                 raise self._no_entry(entry_id)
-            path = []
-            while entry_id is not None:
-                entry = self._rows[self._rows.index[entry_id]]
-                path.append(entry)
-                entry_id = entry.parent
-            path.reverse()
-            return path
+            rows = self._rows
+            return [rows[row] for row in rows.path(entry_id)]
+
+    def _lineage(self, entry_id: str | None) -> Lineage:
+        """The path to an entry that is there, its entries made when asked for."""
+        with self._lock:
+            return Lineage(self._rows, self._rows.path(entry_id))
 
     @property
     def labels(self) -> Mapping[str, str]:
