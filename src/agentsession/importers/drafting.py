@@ -159,13 +159,16 @@ class TreeDraft:
     Args:
         header: the session's header.
         namespace: the agent's name space for what the format has no place for.
+        room: about how many bytes the session will have, when that is known: a text that
+            does not outgrow its room is never moved.
     """
 
-    def __init__(self, header: Header, namespace: str) -> None:
+    def __init__(self, header: Header, namespace: str, room: int = 0) -> None:
         self._session = Session(header)
         self.header = self._session.header
         # The file as it is going to be: nothing of it is copied when it is finished.
-        self._text = io.BytesIO()
+        # Room that is not written to costs nothing.
+        self._text = io.BytesIO(bytes(room))
         self._text.write(self.header.line + b"\n")
         self._ids: list[str] = []
         self._parents: list[str | None] = []
@@ -405,7 +408,10 @@ class TreeDraft:
         above = f'"{parent}"' if parent else "null"
         head = f'{{"type":"{kind}","id":"{new}","parent":{above},"ts":"{ts}",'.encode()
         self._text.writelines((head, *body, b"}\n"))
-        self._keep(kind, new, parent or None, len(head) + sum(map(len, body)) + 2)
+        size = len(head) + len(said) + 2
+        for more in body[1:]:
+            size += len(more)
+        self._keep(kind, new, parent or None, size)
         return new
 
     def _keep(self, entry_type: str, name: str, parent: str | None, size: int) -> None:
@@ -443,6 +449,7 @@ class TreeDraft:
 
         The draft is of no use afterwards.
         """
+        self._text.truncate()
         written = self._text.getvalue()
         self._text.close()
         rows = Rows(self.header.version)

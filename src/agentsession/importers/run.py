@@ -6,9 +6,10 @@ Spec: decisions D5 to D7, D11.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import BinaryIO, Final, NamedTuple
@@ -191,6 +192,22 @@ def _check_target(work: Sequence[Work], target: str | os.PathLike[str]) -> None:
         open_target(target, read_only=True).close()
 
 
+@contextlib.contextmanager
+def _garbage_left_alone() -> Iterator[None]:
+    """Look for no cyclic garbage meanwhile.
+
+    What is made of one session lives until that session is written: a collection walks all
+    of it, again and again, and finds next to nothing.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 class _Asked:
     """A source that is to be imported."""
 
@@ -207,7 +224,8 @@ class _Asked:
     def look(self, tally: Tally) -> None:
         """Find out which sessions there are."""
         try:
-            self.found = list(self.importer.sessions(self.source))
+            with _garbage_left_alone():
+                self.found = list(self.importer.sessions(self.source))
         except Exception as error:
             self.failed = True
             tally.failed_source(self.source, _problem(error))
@@ -281,10 +299,11 @@ class _Worker:
     def __call__(self, task: _Task, /) -> Imported:
         source, native = task
         try:
-            converted = self._importer.convert(source, native.id)
-            done = self._write(converted.session)
-            if self._records:
-                converted = _as_written(converted, done)
+            with _garbage_left_alone():
+                converted = self._importer.convert(source, native.id)
+                done = self._write(converted.session)
+                if self._records:
+                    converted = _as_written(converted, done)
         except Exception as error:
             return report.failed(native, source, _problem(error))
         return report.imported(native, source, converted, done, records=self._records)

@@ -68,7 +68,8 @@ class Conversion:
         self.units = Units(self.times)
         self.sending = Sending(self.transcript, self.units)
         self._asking = Asking(self, self.log)
-        self.draft = TreeDraft(self._header(self.start), names.NAMESPACE)
+        size = sum(record.size for record in mine)
+        self.draft = TreeDraft(self._header(self.start), names.NAMESPACE, size + size // 4)
         self.copied = source.copied(conversation) if conversation.older else set()
         self.writer = Writer(
             self.draft,
@@ -232,10 +233,12 @@ class Conversion:
         results = before.results
         if results[-1].index >= answer.first.index or self._conversation.origin:
             return None
-        if any(record not in results for record in stretch.chain):
-            return None
-        if any(record.is_shown_only or self.transcript.beside(record) for record in results):
-            return None
+        for record in stretch.chain:
+            if record not in results:
+                return None
+        for record in results:
+            if record.is_shown_only or self.transcript.beside(record):
+                return None
         keys = [p.key for r in (*before.records, *results) for p in self.units.of(r)]
         node, found = self.draft.walk(self.asked(before), keys)
         if found < len(keys):
@@ -268,9 +271,8 @@ class Conversion:
                 node = self.writer.result(node, record)
                 if not waiting:
                     break
-        settled = [call for record in answer.results for call in record.results]
-        is_whole = bool(settled) and not waiting and all(c in settled for c in answer.calls)
-        return node, is_whole
+        settled = {call for record in answer.results for call in record.results}
+        return node, not waiting and bool(settled) and settled.issuperset(answer.calls)
 
     def _base(self, stretch: Stretch) -> Node:
         """The node whose context is that of the request before a stretch."""

@@ -17,6 +17,7 @@ from agentsession import text
 from agentsession.errors import AgentSessionError
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.lines import (
+    REFUSALS,
     is_blank,
     members_of,
     raw_lines,
@@ -27,8 +28,8 @@ from agentsession.importers.claude_code.places import AGENT, is_agent_name
 
 _HEAD: Final = 6
 _NO_TITLES: Final = ("Invalid API key", "API Error", "Credit balance")
-_REFUSALS: Final = (msgspec.MsgspecError, RecursionError, ValueError)
 _TITLES: Final = {names.AI_TITLE: ("ai_title", 1), names.CUSTOM_TITLE: ("custom_title", 2)}
+_AGENT_ID: Final = b'"agentId"'
 _ASKS: Final = tuple(b'"%b"' % name.encode() for name in sorted(names.AGENT_TOOLS))
 
 
@@ -86,21 +87,21 @@ _NOTHING: Final = msgspec.Raw(b"")
 
 
 class _Message(msgspec.Struct, gc=False):
-    id: Any = None
-    model: Any = None
+    id: str | None = None
+    model: str | None = None
 
 
 class _Seen(msgspec.Struct, rename="camel", gc=False):
-    type: Any = None
-    uuid: Any = None
+    type: str | None = None
+    uuid: str | None = None
     parent_uuid: Any = None
-    session_id: Any = None
-    timestamp: Any = None
-    version: Any = None
-    cwd: Any = None
-    is_sidechain: Any = None
+    session_id: str | None = None
+    timestamp: str | None = None
+    version: str | None = None
+    cwd: str | None = None
+    is_sidechain: bool | None = None
     request_id: Any = None
-    request_session_id: Any = None
+    request_session_id: str | None = None
     compact_metadata: msgspec.Raw = _NOTHING
     tool_use_result: msgspec.Raw = _NOTHING
     summary: Any = None
@@ -111,6 +112,15 @@ class _Seen(msgspec.Struct, rename="camel", gc=False):
 
 
 _decode: Final = msgspec.json.Decoder(_Seen).decode
+_STRINGS: Final = (
+    "type",
+    "uuid",
+    "session_id",
+    "timestamp",
+    "version",
+    "cwd",
+    "request_session_id",
+)
 _NAMES: Final = {field.name: field.encode_name for field in msgspec.structs.fields(_Seen)}
 
 
@@ -123,14 +133,13 @@ def look(path: Path) -> Log:
     try:
         for line in raw_lines(path):
             log.records += 1
-            if is_blank(line):
-                continue
             try:
-                if not text.is_utf8(line):
-                    raise ValueError("an exact look is needed")
-                _look_at(log, _decode(line), line)
-            except _REFUSALS:
-                _look_exactly(log, line)
+                seen = _decode(line)
+            except REFUSALS:
+                if not is_blank(line):
+                    _look_exactly(log, line)
+            else:
+                _look_at(log, seen, line)
     except OSError:
         log.unreadable = True
     return log
@@ -145,12 +154,14 @@ def _look_exactly(log: Log, line: bytes) -> None:
         if members is None:
             continue
         told = {n: value_of(members.get(wire)) for n, wire in _NAMES.items() if n != "message"}
+        told |= {name: string(told[name]) for name in _STRINGS}
+        told["is_sidechain"] = told["is_sidechain"] is True
         for name in ("compact_metadata", "tool_use_result"):
             told[name] = members.get(_NAMES[name], _NOTHING)
         message = value_of(members.get("message"))
         inner = None
         if isinstance(message, dict):
-            inner = _Message(message.get("id"), message.get("model"))
+            inner = _Message(string(message.get("id")), string(message.get("model")))
         _look_at(log, _Seen(**told, message=inner), part)
 
 
@@ -163,7 +174,26 @@ def _meta(path: Path) -> Mapping[str, Any]:
 
 
 def _look_at(log: Log, seen: _Seen, line: bytes) -> None:
-    kind, uuid, stamp = string(seen.type), string(seen.uuid), string(seen.timestamp)
+    kind, uuid = seen.type or "", seen.uuid or ""
+    if kind not in names.TREE:
+        _look_at_title(log, seen, kind)
+        if kind in names.BOOKKEEPING or not uuid:
+            # A fork copies records of the tree alone: others say when the file itself was begun.
+            stamp = seen.timestamp
+            if stamp and (not log.begun or stamp < log.begun):
+                log.begun = stamp
+            return
+    elif uuid:
+        log.tree += 1
+    _look_at_tree(log, seen, uuid)
+    if kind == names.ASSISTANT:
+        if seen.message is not None:
+            _look_at_answer(log, seen, seen.message, uuid, line)
+    elif kind == names.USER:
+        _look_at_user(log, seen, uuid, line)
+
+
+def _look_at_title(log: Log, seen: _Seen, kind: str) -> None:
     if kind in _TITLES:
         member, weight = _TITLES[kind]
         title = string(getattr(seen, member))
@@ -174,39 +204,31 @@ def _look_at(log: Log, seen: _Seen, line: bytes) -> None:
         # The program gave errors to the model that makes titles as well.
         if not title.startswith(_NO_TITLES):
             log.summaries.append((string(seen.leaf_uuid), title))
-    if kind in names.BOOKKEEPING or (kind not in names.TREE and not uuid):
-        # A fork copies records of the tree alone: others say when the file itself was begun.
-        if stamp and (not log.begun or stamp < log.begun):
-            log.begun = stamp
-        return
-    _look_at_tree(log, seen, uuid, stamp)
-    if kind == names.ASSISTANT and seen.message is not None:
-        _look_at_answer(log, seen, uuid, line)
-    elif kind == names.USER:
-        _look_at_user(log, seen, uuid, line)
 
 
-def _look_at_tree(log: Log, seen: _Seen, uuid: str, stamp: str) -> None:
-    log.tree += string(seen.type) in names.TREE and bool(uuid)
+def _look_at_tree(log: Log, seen: _Seen, uuid: str) -> None:
+    stamp, session = seen.timestamp or "", seen.session_id or ""
     log.last = max(log.last, stamp)
     if not log.first or stamp < log.first:
         log.first = stamp
-    log.release = string(seen.version) or log.release
-    if log.tree <= _HEAD or bytes(seen.compact_metadata):
+    if seen.version and seen.version != log.release:
+        log.release = seen.version
+    if log.tree <= _HEAD or (
+        seen.compact_metadata is not _NOTHING and bytes(seen.compact_metadata)
+    ):
         log.head.add(key_of(uuid))
     if log.release.startswith(("0.", "1.")):
         log.uuids.add(key_of(uuid))
-    log.cwd = log.cwd or string(seen.cwd)
-    session = string(seen.session_id)
-    log.session = log.session or session
+    if not log.cwd:
+        log.cwd = seen.cwd or ""
+    if not log.session:
+        log.session = session
     if session != log.name and not log.is_agent:
         log.foreign = session
 
 
-def _look_at_answer(log: Log, seen: _Seen, uuid: str, line: bytes) -> None:
-    message = seen.message
-    assert message is not None
-    origin = string(seen.request_session_id)
+def _look_at_answer(log: Log, seen: _Seen, message: _Message, uuid: str, line: bytes) -> None:
+    origin = seen.request_session_id
     if origin and origin != log.name:
         log.foreign = origin
     if message.model != names.SYNTHETIC:
@@ -214,7 +236,7 @@ def _look_at_answer(log: Log, seen: _Seen, uuid: str, line: bytes) -> None:
         if log.answers == 1:
             log.copy = seen.request_id is None
         if log.answers <= _HEAD:
-            log.head.add(key_of(string(message.id) or uuid))
+            log.head.add(key_of(message.id or uuid))
     if seen.is_sidechain is not True and any(name in line for name in _ASKS):
         for block in _blocks(line):
             asked = block.get("input")
@@ -229,8 +251,8 @@ def _look_at_user(log: Log, seen: _Seen, uuid: str, line: bytes) -> None:
             log.prompt = log.prompt or words
         else:
             log.sidechains[uuid] = words
-    raw = bytes(seen.tool_use_result)
-    if b'"agentId"' in raw:
+    raw = seen.tool_use_result
+    if raw is not _NOTHING and _AGENT_ID in line and _AGENT_ID in bytes(raw):
         told = value_of(raw)
         agent = string(told.get("agentId")) if isinstance(told, dict) else ""
         for block in _blocks(line) if agent else ():

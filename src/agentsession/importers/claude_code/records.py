@@ -278,6 +278,13 @@ class Record:
         found = self._usage
         return value_of(found) if isinstance(found, msgspec.Raw) else found
 
+    def tells_of_tokens_like(self, other: Record) -> bool:
+        """Return whether another record has the same text of its tokens, and ended the same."""
+        mine, theirs = self._usage, other._usage
+        if not isinstance(mine, msgspec.Raw) or not isinstance(theirs, msgspec.Raw):
+            return False
+        return self.stop_reason == other.stop_reason and bytes(mine) == bytes(theirs)
+
     @property
     def message(self) -> dict[str, Any]:
         """The message; empty when there is none."""

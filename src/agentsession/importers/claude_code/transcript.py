@@ -54,10 +54,19 @@ class Answer:
     def used(self) -> Used:
         """What its records say of its tokens."""
         if self._used is None:
-            told = [(record.usage, record.stop_reason) for record in self.records]
-            native, final = best_usage(told)
+            native, final = best_usage([(r.usage, r.stop_reason) for r in self._distinct()])
             self._used = Used(native, final, usage_of(native))
         return self._used
+
+    def _distinct(self) -> list[Record]:
+        """Its records but for those that say of its tokens what the next one says again."""
+        found: list[Record] = []
+        for record in self.records:
+            if found and found[-1].tells_of_tokens_like(record):
+                found[-1] = record
+            else:
+                found.append(record)
+        return found
 
     @property
     def calls(self) -> list[str]:

@@ -221,6 +221,7 @@ class Writer:
         node = self._respond(node, answer, request)
         for record in answer.records:
             self._accounts.folded(record.number, node.entry_id)
+            record.forget()
         if request is not None:
             self._accounts.folded(request.record.number, node.entry_id)
         return node
