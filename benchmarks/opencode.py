@@ -1,136 +1,286 @@
-"""Convert a database of many sessions: how fast, and in how much memory.
+"""Convert an OpenCode database of many sessions: how fast, and in how much memory.
 
-    python benchmarks/opencode.py [SESSIONS] [PARTS_PER_SESSION]
-
-The database is made by this script, in the shape of 1.18. The aim is 2,000 sessions and
-400,000 parts with memory bounded by the largest session.
+The database is made here, seeded, in the shape of release 1.18: turns of several steps, in
+which a model thinks, speaks and calls tools whose outputs reach the 50 KB that OpenCode keeps.
 """
 
 from __future__ import annotations
 
 import json
-import resource
+import random
+import re
 import sqlite3
-import sys
-import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import orjson
 
 from agentsession.importers.opencode import convert
+from benchmarks import inputs
+from benchmarks.harness import Report, at_most, peak_bytes
 
-START = 1_796_070_000_000
-SCHEMA = """
-CREATE TABLE session (id text PRIMARY KEY, project_id text, parent_id text, slug text,
-  directory text, title text, version text, revert text, permission text,
-  time_created integer, time_updated integer);
-CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer,
-  time_updated integer, data text);
-CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text,
-  time_created integer, time_updated integer, data text);
-CREATE INDEX message_session ON message (session_id);
-CREATE INDEX part_message ON part (message_id);
-CREATE INDEX part_session ON part (session_id);
+_START = 1_796_070_000_000
+_SCHEMA = """
+CREATE TABLE session (id text PRIMARY KEY, project_id text NOT NULL, workspace_id text,
+  parent_id text, slug text NOT NULL, directory text NOT NULL, path text, title text NOT NULL,
+  version text NOT NULL, share_url text, summary_additions integer, summary_deletions integer,
+  summary_files integer, summary_diffs text, metadata text, cost real DEFAULT 0 NOT NULL,
+  revert text, permission text, agent text, model text, time_created integer NOT NULL,
+  time_updated integer NOT NULL, time_compacting integer, time_archived integer);
+CREATE TABLE message (id text PRIMARY KEY, session_id text NOT NULL,
+  time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+CREATE TABLE part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL,
+  time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+CREATE INDEX message_session_time_created_id_idx ON message (session_id, time_created, id);
+CREATE INDEX part_message_id_id_idx ON part (message_id, id);
+CREATE INDEX part_session_idx ON part (session_id);
 """
+_MODEL = {"providerID": "anthropic", "modelID": "claude-sonnet"}
+_TOOLS = ("read", "read", "read", "bash", "bash", "bash", "grep", "glob", "edit", "edit", "write")
+
+Data = dict[str, Any]
 
 
-def messages(parts: int) -> Iterator[tuple[dict[str, object], list[dict[str, object]]]]:
-    """Yield a session's messages with their parts: turns of four steps."""
-    model = {"providerID": "p", "modelID": "m"}
-    tokens = {"total": 2, "input": 1, "output": 1, "reasoning": 0, "cache": {"read": 0, "write": 0}}
-    made = 0
-    while made < parts:
-        yield {"role": "user", "agent": "build", "model": model}, [{"type": "text", "text": "Go"}]
-        made += 1
-        for step in range(4):
-            last = step == 3
-            told: dict[str, object] = {
-                "parentID": "",
-                "role": "assistant",
-                "mode": "build",
-                "agent": "build",
-                "path": {"cwd": "/home/dev", "root": "/home/dev"},
-                "cost": 0.001,
-                "tokens": tokens,
-                "modelID": "m",
-                "providerID": "p",
-                "finish": "stop" if last else "tool-calls",
-            }
-            state = {
-                "status": "completed",
-                "input": {"command": "ls -la"},
-                "output": "a line of output\n" * 40,
-                "title": "ls",
-                "metadata": {"exit": 0},
-                "time": {"start": START, "end": START + 5},
-            }
-            held: list[dict[str, object]] = [
-                {"snapshot": "0" * 40, "type": "step-start"},
-                {"type": "text", "text": "I look at the next thing. " * 8},
-                {"reason": "stop", "type": "step-finish", "tokens": tokens, "cost": 0.001},
-            ]
-            if not last:
-                call = {"type": "tool", "tool": "bash", "callID": f"call_{made}", "state": state}
-                held.insert(2, call)
-            made += len(held)
-            yield told, held
+@dataclass
+class _Words:
+    """Texts to take from: making each anew would take longer than what is measured."""
+
+    rng: random.Random
+    pool: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        # Most of what tools give back is ASCII, some has other letters, a little emoji too.
+        full = [inputs.text(self.rng, 90_000) for _ in range(8)]
+        plain = [text.encode("ascii", "ignore").decode() for text in full[:5]]
+        letters = [re.sub("[\U00010000-\U0010ffff]", "", text) for text in full[5:7]]
+        self.pool = [text[:60_000] for text in (*plain, *letters, *full[7:])]
+
+    def some(self, middle: int, most: int = 48_000) -> str:
+        """Return a text; half of them are shorter than ``middle`` characters."""
+        size = min(most, max(8, int(self.rng.lognormvariate(0, 1.1) * middle)))
+        begin = self.rng.randrange(60_000 - size)
+        return self.rng.choice(self.pool)[begin : begin + size]
 
 
-def build(path: Path, sessions: int, parts: int) -> int:
-    """Write the database; return how many parts it holds."""
-    total = 0
-    with sqlite3.connect(path) as database:
-        database.executescript(SCHEMA)
-        for number in range(sessions):
-            at = START + number * 1_000_000
-            name = f"ses_{number:012x}00000000000000"
-            row = (name, "global", None, "s", "/home/dev", f"Session {number}", "1.18.33")
-            database.execute(
-                "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?, ?)",
-                (*row, at, at),
-            )
-            for info, held in messages(parts):
-                at += 1000
-                key = f"msg_{at & 0xFFFFFFFFFFFF:012x}{number:014d}"
-                data = json.dumps({**info, "time": {"created": at, "completed": at + 900}})
-                database.execute(
-                    "INSERT INTO message VALUES (?, ?, ?, ?, ?)", (key, name, at, at, data)
-                )
-                for place, part in enumerate(held):
-                    part_key = f"prt_{at & 0xFFFFFFFFFFFF:012x}{place:04d}{number:010d}"
-                    database.execute(
-                        "INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)",
-                        (part_key, key, name, at, at, json.dumps(part)),
-                    )
-                    total += 1
-    return total
+class _Session:
+    """The messages of one session with their parts, in order."""
+
+    def __init__(self, number: int, words: _Words) -> None:
+        self.words = words
+        self.rng = words.rng
+        self.at = _START + number * 40_000_000
+        self.number = number
+        self.made = 0
+        self.id = self._id("ses")
+
+    def _id(self, kind: str) -> str:
+        bits = ((self.at << 12) | (self.made & 0xFFF)) & 0xFFFFFFFFFFFF
+        return f"{kind}_{bits:012x}{self.rng.getrandbits(64):016x}"[:30]
+
+    def _time(self) -> int:
+        self.at += self.rng.randrange(5, 900)
+        return self.at
+
+    def messages(self, parts: int) -> Iterator[tuple[str, int, Data, list[tuple[str, Data]]]]:
+        """Yield messages until there are as many parts."""
+        while self.made < parts:
+            asked, name = self._time(), self._id("msg")
+            told = {"role": "user", "time": {"created": asked}, "agent": "build", "model": _MODEL}
+            said = {"type": "text", "text": self.words.some(180, 6_000)}
+            yield name, asked, {**told, "summary": {"diffs": []}}, [self._part(said)]
+            steps = self.rng.randrange(3, 10)
+            for step in range(steps):
+                yield self._step(name, last=step == steps - 1)
+
+    def _part(self, data: Data) -> tuple[str, Data]:
+        self.made += 1
+        return self._id("prt"), data
+
+    def _step(self, parent: str, *, last: bool) -> tuple[str, int, Data, list[tuple[str, Data]]]:
+        began, name, rng = self._time(), self._id("msg"), self.rng
+        snapshot = f"{rng.getrandbits(160):040x}"
+        parts = [self._part({"snapshot": snapshot, "type": "step-start"})]
+        if rng.random() < 0.4:
+            parts.append(self._part(self._spoken("reasoning", 400)))
+        if last or rng.random() < 0.6:
+            parts.append(self._part(self._spoken("text", 250)))
+        edited = False
+        for _ in range(0 if last else rng.choice((1, 1, 1, 2, 3))):
+            tool = rng.choice(_TOOLS)
+            edited = edited or tool in {"edit", "write"}
+            parts.append(self._part(self._called(tool)))
+        finish = "stop" if last else "tool-calls"
+        cached, fresh, made = rng.randrange(150_000), rng.randrange(4_000), rng.randrange(900)
+        counts = {"total": cached + fresh + made, "input": fresh, "output": made, "reasoning": 0}
+        tokens = {**counts, "cache": {"write": 0, "read": cached}}
+        cost = round(rng.random() / 10, 7)
+        done = {"reason": finish, "snapshot": snapshot, "type": "step-finish"}
+        parts.append(self._part({**done, "tokens": tokens, "cost": cost}))
+        if edited:
+            files = ["/home/dev/project/src/module.py"]
+            parts.append(self._part({"type": "patch", "hash": snapshot, "files": files}))
+        info = {
+            "parentID": parent,
+            "role": "assistant",
+            "mode": "build",
+            "agent": "build",
+            "path": {"cwd": "/home/dev/project", "root": "/home/dev/project"},
+            "cost": cost,
+            "tokens": tokens,
+            "modelID": _MODEL["modelID"],
+            "providerID": _MODEL["providerID"],
+            "time": {"created": began, "completed": self._time()},
+            "finish": finish,
+        }
+        return name, began, info, parts
+
+    def _spoken(self, kind: str, middle: int) -> Data:
+        time = {"start": self._time(), "end": self._time()}
+        spoken: Data = {"type": kind, "text": self.words.some(middle, 9_000), "time": time}
+        if kind == "reasoning":
+            secret = f"{self.rng.getrandbits(2400):0600x}"
+            spoken["metadata"] = {"anthropic": {"signature": secret}}
+        return spoken
+
+    def _called(self, tool: str) -> Data:
+        given, output, metadata = self._state(tool)
+        state = {
+            "status": "completed",
+            "input": given,
+            "output": output,
+            "metadata": metadata,
+            "title": f"src/module_{self.made}.py",
+            "time": {"start": self._time(), "end": self._time()},
+        }
+        call_id = f"toolu_{self.rng.getrandbits(96):024x}"
+        return {"type": "tool", "tool": tool, "callID": call_id, "state": state}
+
+    def _state(self, tool: str) -> tuple[Data, str, Data]:
+        path, some = f"/home/dev/project/src/module_{self.made}.py", self.words.some
+        if tool == "read":
+            held = some(2_200)
+            display = {"type": "file", "path": path, "text": held, "lineStart": 1, "lineEnd": 90}
+            told = {"preview": held[:600], "truncated": False, "loaded": [], "display": display}
+            output = f"<path>{path}</path>\n<type>file</type>\n<content>\n{held}\n</content>"
+            return {"filePath": path}, output, told
+        if tool == "bash":
+            output = some(700, 30_000)
+            given = {"command": some(70, 2_000), "description": "Runs the tests of the module"}
+            return given, output, {"output": output, "exit": 0, "truncated": False}
+        if tool == "edit":
+            old, new = some(260, 8_000), some(300, 8_000)
+            given = {"filePath": path, "oldString": old, "newString": new}
+            diff = f"Index: {path}\n--- {path}\n+++ {path}\n@@ -1,4 +1,5 @@\n-{old}\n+{new}\n"
+            changes = {"file": path, "patch": diff, "additions": 5, "deletions": 4}
+            told = {"diagnostics": {}, "diff": diff, "filediff": changes, "truncated": False}
+            return given, "Edit applied successfully.", told
+        if tool == "write":
+            given = {"content": some(1_500, 20_000), "filePath": path}
+            told = {"diagnostics": {}, "filepath": path, "exists": False, "truncated": False}
+            return given, "Wrote file successfully.", told
+        found = some(500, 12_000)
+        return {"pattern": "def .*value"}, found, {"count": found.count(" "), "truncated": False}
 
 
-def main() -> None:
-    """Build, convert, and print the figures."""
-    sessions = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    parts = int(sys.argv[2]) if len(sys.argv) > 2 else 200
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "opencode.db")
-        held = build(path, sessions, parts)
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        began = time.perf_counter()
-        entries = 0
-        first = 0
-        with convert.Source(path) as source:
-            for number, summary in enumerate(source.summaries()):
-                entries += len(convert.convert(source, summary.id).session)
-                if number == 9:
-                    first = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        took = time.perf_counter() - began
-        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        print(f"{sessions} sessions, {held} parts, {path.stat().st_size / 1e6:.0f} MB")
-        print(f"{entries} entries in {took:.1f} s, {held / took:.0f} parts/s")
-        print(
-            f"peak memory {before / 1024:.0f} MB before, {first / 1024:.0f} MB after ten "
-            f"sessions, {after / 1024:.0f} MB at the end"
+def database(place: Path, sessions: int, parts: int) -> Path:
+    """Write a database of so many sessions with about so many parts each; kept between runs."""
+    path = place / f"opencode-{sessions}-{parts}.db"
+    if path.exists():
+        return path
+    beside = path.with_suffix(".tmp")
+    beside.unlink(missing_ok=True)
+    words = _Words(random.Random(7))
+    connection = sqlite3.connect(beside)
+    connection.execute("PRAGMA synchronous = OFF")
+    connection.executescript(_SCHEMA)
+    for number in range(sessions):
+        _write(connection, _Session(number, words), parts)
+    connection.commit()
+    connection.close()
+    beside.rename(path)
+    return path
+
+
+def _write(connection: sqlite3.Connection, session: _Session, parts: int) -> None:
+    created = session.at
+    for name, at, info, held in session.messages(parts):
+        row = (name, session.id, at, at, _json(info))
+        connection.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?)", row)
+        rows = [(one, name, session.id, at, at, _json(data)) for one, data in held]
+        connection.executemany("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)", rows)
+    connection.execute(
+        "INSERT INTO session (id, project_id, slug, directory, title, version, time_created,"
+        " time_updated) VALUES (?, 'global', 'quick-otter', '/home/dev/project', ?, '1.18.33',"
+        " ?, ?)",
+        (session.id, f"Session {session.number}", created, session.at),
+    )
+
+
+def _json(data: Data) -> str:
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+
+
+def decoded(path: Path) -> int:
+    """Read every row, and decode its data: what a conversion is measured against."""
+    count = 0
+    connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+    connection.text_factory = bytes
+    for table in ("message", "part"):
+        for row in connection.execute(f"SELECT * FROM {table}"):
+            orjson.loads(row[-1])
+            count += 1
+    connection.close()
+    return count
+
+
+def converted(path: Path) -> int:
+    """Convert every session; return how many entries they have."""
+    with convert.Source(path) as source:
+        return sum(
+            len(convert.convert(source, summary.id).session) for summary in source.summaries()
         )
 
 
+def opencode(report: Report, place: Path, sessions: int = 60, parts: int = 200) -> None:
+    """Time the conversion, and compare its memory for many sessions and for a tenth of them."""
+    path = database(place, sessions, parts)
+    rounds = 5 if sessions <= 200 else 3
+    report.add(
+        at_most(
+            f"convert {sessions} OpenCode sessions",
+            f"sqlite3 and orjson.loads of every row ({path.stat().st_size / 1e6:.0f} MB)",
+            6,
+            lambda: decoded(path),
+            lambda: converted(path),
+            rounds=rounds,
+        )
+    )
+    few = database(place, max(1, sessions // 10), parts)
+    peaks = [_peak(path) for path in (few, path)]
+    # What grows with the number of sessions is their list: a kilobyte or two each.
+    print(
+        f"  peak memory of a process: {peaks[0] / 1e6:.0f} MB for {max(1, sessions // 10)} "
+        f"sessions, {peaks[1] / 1e6:.0f} MB for {sessions}"
+    )
+
+
+def _peak(path: Path) -> int:
+    called = f"converted(Path({str(path)!r}))"
+    return peak_bytes(f"from pathlib import Path; from benchmarks.opencode import *; {called}")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run it alone: ``python -m benchmarks.opencode [SESSIONS] [PARTS] [PLACE]``."""
+    sessions = int(arguments[0]) if arguments else 60
+    parts = int(arguments[1]) if len(arguments) > 1 else 200
+    place = Path(arguments[2] if len(arguments) > 2 else "/tmp/agentsession-benchmarks")
+    place.mkdir(parents=True, exist_ok=True)
+    opencode(Report(), place, sessions, parts)
+
+
 if __name__ == "__main__":
-    main()
+    import sys
+
+    main(sys.argv[1:])

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -95,7 +96,7 @@ def fuzzed_messages(draw: st.DataObject, records: tuple[MessageRecord, ...]) -> 
             text = damaged(draw, part.raw) if odds == 1 else part.raw
             one = decode_part(part.unit, part.id, name, record.session_id, text)
             parts += [one, one] if odds == 2 else [one]
-        made = replace(made, parts=tuple(parts))
+        made = msgspec.structs.replace(made, parts=tuple(parts))
         found += [made, made] if fate == 4 else [made]
     if draw.draw(st.integers(0, 5)) == 0:
         draw.draw(st.randoms(use_true_random=False)).shuffle(found)

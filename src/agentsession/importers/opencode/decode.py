@@ -16,6 +16,7 @@ from agentsession.importers.opencode.records import (
     Row2,
     Session,
 )
+from agentsession.importers.opencode.spelling import plain_object
 from agentsession.importers.opencode.v1 import Message, ModelRef, Part, SessionFile
 from agentsession.importers.opencode.v2 import Message2
 
@@ -86,23 +87,38 @@ def decode_session_row(generation: Generation, unit: str, columns: Columns) -> S
 
 
 def decode_message(
-    unit: str, message_id: str, session_id: str, created: int | None, data: bytes
+    unit: str,
+    message_id: str,
+    session_id: str,
+    created: int | None,
+    data: bytes,
+    *,
+    parts: tuple[PartRecord, ...] = (),
 ) -> MessageRecord:
-    """Return a V1 message without its parts; never raises.
+    """Return a V1 message, without parts unless they are given; never raises.
 
     Without a ``created`` time (a tree has none) it is the message's own.
     """
-    value, problem = decode_object(data)
+    problem, plain = "", True
+    value = plain_object(data)
+    if value is None:
+        plain = False
+        value, problem = decode_object(data)
     info = Message(value) if value is not None else None
     if created is None and info is not None and info.time is not None:
         created = values.millis(info.time.created)
-    return MessageRecord(unit, message_id, session_id, created, info, data, (), problem)
+    return MessageRecord(
+        unit, message_id, session_id, created, info, data, parts, problem, plain=plain
+    )
 
 
 def decode_part(
     unit: str, part_id: str, message_id: str, session_id: str, data: bytes
 ) -> PartRecord:
     """Return a V1 part; never raises."""
+    value = plain_object(data)
+    if value is not None:
+        return PartRecord(unit, part_id, message_id, session_id, Part(value), data, "", plain=True)
     value, problem = decode_object(data)
     part = Part(value) if value is not None else None
     return PartRecord(unit, part_id, message_id, session_id, part, data, problem)

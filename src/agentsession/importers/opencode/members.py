@@ -29,19 +29,23 @@ class Member(Generic[T]):
         name: the member's JSON name.
     """
 
-    __slots__ = ("_default", "_fits", "_read", "name")
+    __slots__ = ("_attribute", "_default", "_fits", "_read", "name")
 
     def __init__(
         self,
         name: str,
-        fits: Callable[[object], bool],
-        read: Callable[[Any], T],
+        fits: type | None,
+        read: Callable[[Any], T] | None,
         default: T,
     ) -> None:
         self.name = name
         self._fits = fits
         self._read = read
         self._default = default
+        self._attribute = name
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._attribute = name
 
     @overload
     def __get__(self, view: None, owner: type[Members]) -> Self: ...
@@ -50,12 +54,18 @@ class Member(Generic[T]):
     def __get__(self, view: Members | None, owner: type[Members]) -> Self | T:
         if view is None:
             return self
-        value = view.value.get(self.name)
-        return self._read(value) if self._fits(value) else self._default
+        value: Any = view.value.get(self.name)
+        fits, read = self._fits, self._read
+        found = self._default
+        if fits is None or isinstance(value, fits):
+            found = value if read is None else read(value)
+        # The next time the view itself has it.
+        view.__dict__[self._attribute] = found
+        return found
 
     def fits(self, value: object) -> bool:
         """Return whether a value has the declared type."""
-        return self._fits(value)
+        return self._fits is None or isinstance(value, self._fits)
 
 
 class Members:
@@ -66,12 +76,15 @@ class Members:
     itself is in :attr:`value` and must not be changed.
     """
 
-    __slots__ = ("_value",)
+    __slots__ = ("__dict__", "value")
+
+    value: dict[str, Any]
+    """The object as it was read."""
 
     _declared: ClassVar[dict[str, Member[Any]]] = {}
 
     def __init__(self, value: dict[str, Any]) -> None:
-        self._value = value
+        self.value = value
 
     def __init_subclass__(cls) -> None:
         found = {m.name: m for m in vars(cls).values() if isinstance(m, Member)}
@@ -79,63 +92,58 @@ class Members:
 
     def __repr__(self) -> str:
         # Never the values: they may be long, and deeper than repr can go.
-        return f"{type(self).__name__}({', '.join(self._value)})"
-
-    @property
-    def value(self) -> dict[str, Any]:
-        """The object as it was read."""
-        return self._value
+        return f"{type(self).__name__}({', '.join(self.value)})"
 
     @property
     def undeclared(self) -> dict[str, Any]:
         """The members this kind of object does not declare, with their values."""
-        return {k: v for k, v in self._value.items() if k not in self._declared}
+        return {k: v for k, v in self.value.items() if k not in self._declared}
 
     @property
     def mistyped(self) -> tuple[str, ...]:
         """Names of the declared members whose value, not null, has another type."""
         return tuple(
             name
-            for name, value in self._value.items()
+            for name, value in self.value.items()
             if value is not None and name in self._declared and not self._declared[name].fits(value)
         )
 
     def has(self, name: str) -> bool:
         """Return whether the object has a member, be it null."""
-        return name in self._value
+        return name in self.value
 
     def encode(self) -> bytes:
         """Return the object as compact JSON, the same value as was read."""
         try:
-            return text.encode(self._value)
+            return text.encode(self.value)
         except InvalidEntry:
-            return text.encode(_spelled(self._value))
+            return text.encode(_spelled(self.value))
 
 
 def string_member(name: str) -> Member[str]:
     """Return a member that is a string, ``""`` by default."""
-    return Member(name, lambda v: isinstance(v, str), _itself, "")
+    return Member(name, str, None, "")
 
 
 def bool_member(name: str) -> Member[bool]:
     """Return a member that is a boolean, ``False`` by default."""
-    return Member(name, lambda v: isinstance(v, bool), _itself, False)
+    return Member(name, bool, None, False)
 
 
 def json_member(name: str) -> Member[Any]:
     """Return a member that is any JSON value, ``None`` by default."""
-    return Member(name, lambda _: True, _itself, None)
+    return Member(name, None, None, None)
 
 
 def list_member(name: str) -> Member[tuple[Any, ...]]:
     """Return a member that is an array, ``()`` by default."""
     empty: tuple[Any, ...] = ()
-    return Member(name, lambda v: isinstance(v, list), tuple, empty)
+    return Member(name, list, tuple, empty)
 
 
 def view_member(name: str, view: type[V]) -> Member[V | None]:
     """Return a member that is an object, seen as another view, ``None`` by default."""
-    return Member(name, lambda v: isinstance(v, dict), view, None)
+    return Member(name, dict, view, None)
 
 
 def _spelled(value: dict[str, Any]) -> Any:
@@ -154,7 +162,3 @@ def _spelled(value: dict[str, Any]) -> Any:
         elif isinstance(child, float) and math.isinf(child):
             parent[key] = msgspec.Raw(b"1e400" if child > 0 else b"-1e400")
     return holder[0]
-
-
-def _itself(value: Any) -> Any:
-    return value

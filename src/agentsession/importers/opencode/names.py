@@ -122,9 +122,12 @@ G2: Final = Generation.G2
 G3: Final = Generation.G3
 
 
+_KNOWN_PARTS: Final = frozenset(KNOWN_PARTS)
+
+
 def is_known_part(type_: str) -> bool:
     """Return whether the V1 model defines a part type. Spec: opencode 4.2."""
-    return type_ in KNOWN_PARTS
+    return type_ in _KNOWN_PARTS
 
 
 def is_known_type(type_: str) -> bool:

@@ -113,11 +113,12 @@ def messages(source: Source, session: Session) -> MessagesRead:
         return MessagesRead(())
     parts: dict[str, list[PartRecord]] = {}
     for part in _parts(source, session.id):
-        parts.setdefault(part.message_id, []).append(part)
-    found = [
-        records.with_parts(message, parts.pop(message.id, ()))
-        for message in _messages(source, session.id)
-    ]
+        held = parts.get(part.message_id)
+        if held is None:
+            parts[part.message_id] = [part]
+        else:
+            held.append(part)
+    found = list(_messages(source, session.id, parts))
     strays = [p.stray() for rest in parts.values() for p in rest]
     strays += _lost_parts(source, session.id)
     return MessagesRead(records.sort_messages(G2, found), tuple(strays))
@@ -244,7 +245,10 @@ def _holds(source: Source, session: Session, own: str, other: str) -> bool:
     return found.fetchone() is None
 
 
-def _messages(source: Source, session_id: str) -> Iterator[MessageRecord]:
+def _messages(
+    source: Source, session_id: str, parts: dict[str, list[PartRecord]]
+) -> Iterator[MessageRecord]:
+    """Yield a session's messages, each with its parts, which it takes out of those given."""
     table = tables.MESSAGE
     if not source.has(table):
         return
@@ -253,10 +257,16 @@ def _messages(source: Source, session_id: str) -> Iterator[MessageRecord]:
         f"SELECT id, {created}, data FROM {source.table(table)} WHERE session_id = ?",  # noqa: S608
         (session_id,),
     )
-    for id_, time, data in cursor:
-        unit = source.unit(table, plain(id_))
+    head = source.unit(table, "")
+    for stored_id, time, data in cursor:
+        message_id = plain(stored_id)
         yield decode.decode_message(
-            unit, plain(id_), session_id, values.millis(time), decode.json_bytes(data)
+            head + message_id,
+            message_id,
+            session_id,
+            values.millis(time),
+            decode.json_bytes(data),
+            parts=tuple(parts.pop(message_id, ())),
         )
 
 
@@ -269,10 +279,14 @@ def _parts(source: Source, session_id: str) -> Iterator[PartRecord]:
         f" (SELECT id FROM {source.table(tables.MESSAGE)} WHERE session_id = ?)",
         (session_id,),
     )
-    for id_, message_id, data in cursor:
-        unit = source.unit(tables.PART, plain(id_))
+    head = source.unit(tables.PART, "")
+    message_id, before = "", None
+    for stored_id, stored_message, data in cursor:
+        part_id = plain(stored_id)
+        if stored_message != before:
+            message_id, before = plain(stored_message), stored_message
         yield decode.decode_part(
-            unit, plain(id_), plain(message_id), session_id, decode.json_bytes(data)
+            head + part_id, part_id, message_id, session_id, decode.json_bytes(data)
         )
 
 

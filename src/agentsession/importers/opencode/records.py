@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from agentsession import text
 from agentsession.importers.opencode import values
 from agentsession.importers.opencode.names import G2
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from agentsession.importers.opencode.names import Generation
     from agentsession.importers.opencode.v1 import Message, ModelRef, Part
@@ -159,8 +161,7 @@ class Session:
         return _stray(self, SESSION, self.id)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PartRecord:
+class PartRecord(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One V1 part as read.
 
     Attributes:
@@ -169,6 +170,7 @@ class PartRecord:
         part: the part, ``None`` when it could not be read.
         raw: its text as read.
         problem: why it could not be read.
+        plain: whether every number in it with a fraction is spelled one way everywhere.
     """
 
     unit: str
@@ -176,8 +178,12 @@ class PartRecord:
     message_id: str
     session_id: str
     part: Part | None
-    raw: bytes = field(repr=False)
+    raw: bytes
     problem: str = ""
+    plain: bool = False
+
+    def __repr__(self) -> str:
+        return f"PartRecord(unit={self.unit!r}, part={self.part!r}, problem={self.problem!r})"
 
     def encode(self) -> bytes:
         """Return the part as compact JSON, the same value as was read; empty when unreadable."""
@@ -188,8 +194,7 @@ class PartRecord:
         return _stray(self, PART, self.session_id, why)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MessageRecord:
+class MessageRecord(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One V1 message as read, with its parts.
 
     Attributes:
@@ -202,6 +207,7 @@ class MessageRecord:
         parts: its parts, in the order OpenCode reads them.
         problem: why it could not be read; its parts then belong to no message
             whose role is known.
+        plain: whether every number in it with a fraction is spelled one way everywhere.
     """
 
     unit: str
@@ -209,9 +215,14 @@ class MessageRecord:
     session_id: str
     created: int | None
     info: Message | None
-    raw: bytes = field(repr=False)
+    raw: bytes
     parts: tuple[PartRecord, ...] = ()
     problem: str = ""
+    plain: bool = False
+
+    def __repr__(self) -> str:
+        told = f"unit={self.unit!r}, info={self.info!r}, parts={len(self.parts)}"
+        return f"MessageRecord({told}, problem={self.problem!r})"
 
     def encode(self) -> bytes:
         """Return the message as compact JSON, the same value as was read; empty when unreadable."""
@@ -304,7 +315,7 @@ def sort_messages(
     by id. Ids do not ascend where the time in them wraps. Spec: opencode 2.
     """
     ordered = [
-        replace(m, parts=tuple(sorted(m.parts, key=lambda p: p.id))) if len(m.parts) > 1 else m
+        m if _are_sorted(m.parts) else with_parts(m, sorted(m.parts, key=_part_id))
         for m in messages
     ]
     if generation == G2:
@@ -312,9 +323,18 @@ def sort_messages(
     return tuple(sorted(ordered, key=lambda m: m.id))
 
 
+def _are_sorted(parts: Sequence[PartRecord]) -> bool:
+    ids = [part.id for part in parts]
+    return ids == sorted(ids)
+
+
+def _part_id(part: PartRecord) -> str:
+    return part.id
+
+
 def with_parts(message: MessageRecord, parts: Iterable[PartRecord]) -> MessageRecord:
     """Return a message with these parts."""
-    return replace(message, parts=tuple(parts))
+    return msgspec.structs.replace(message, parts=tuple(parts))
 
 
 def with_source(session: Session, source: bytes | Callable[[], bytes]) -> Session:

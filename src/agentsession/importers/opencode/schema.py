@@ -141,7 +141,7 @@ def quoted(name: str) -> str:
 
 def plain(value: object) -> str:
     """Return a text column's value as a string; empty for anything else."""
-    return value.decode("utf-8", "replace") if isinstance(value, Text) else ""
+    return str(value, "utf-8", "replace") if isinstance(value, Text) else ""
 
 
 def _prefix(tables: Sequence[str]) -> str:

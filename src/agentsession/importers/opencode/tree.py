@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from agentsession.importers.opencode import files, names
 from agentsession.importers.opencode.decode import (
     decode_message,
@@ -228,7 +230,7 @@ class Tree:
         data, problem = files.read(entry.path)
         unit = files.unit(self.root, entry.path)
         record = decode_message(unit, entry.name[:-5], session_id, None, data)
-        return replace(record, problem=problem) if problem else record
+        return structs.replace(record, problem=problem) if problem else record
 
     def _shared_messages(self) -> dict[str, list[str]]:
         """Return the message ids that several sessions have, each with these sessions."""
@@ -255,9 +257,9 @@ class Tree:
         unit = files.unit(self.root, entry.path)
         part = decode_part(unit, entry.name[:-5], message_id, session_id, data)
         if problem:
-            return replace(part, problem=problem)
+            return structs.replace(part, problem=problem)
         if part.part is not None and not session_id:
-            return replace(part, session_id=part.part.session_id)
+            return structs.replace(part, session_id=part.part.session_id)
         return part
 
 

@@ -246,12 +246,18 @@ class Part(Members):
     state = view_member("state", ToolState)
 
 
+def child_of(metadata: object) -> str:
+    """Return the session of the sub-agent that a tool state's metadata names, empty for none."""
+    if not isinstance(metadata, dict):
+        return ""
+    return values.string(metadata.get("sessionId")) or values.string(metadata.get("sessionID"))
+
+
 def task_metadata(metadata: object) -> TaskMetadata:
     """Return what a tool state's metadata says of a sub-agent, in either model's spelling."""
     model = values.member(metadata, "model")
     return TaskMetadata(
-        session_id=values.metadata_string(metadata, "sessionId")
-        or values.metadata_string(metadata, "sessionID"),
+        session_id=child_of(metadata),
         background=values.metadata_bool(metadata, "background")
         or values.metadata_string(metadata, "status") == names.TOOL2_RUNNING,
         parent_session_id=values.metadata_string(metadata, "parentSessionId"),

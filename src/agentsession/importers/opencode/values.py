@@ -96,12 +96,16 @@ def number(value: object) -> float | None:
 
 def count(value: object) -> int:
     """Return a token count: an integer of at least 0, else 0."""
+    if type(value) is int:
+        return value if 0 < value < _INT64 else 0
     found = integer(value)
     return found if found is not None and found > 0 else 0
 
 
 def millis(value: object) -> int | None:
     """Return a time in milliseconds since 1970 that a datetime can hold, else ``None``."""
+    if type(value) is int:
+        return value if _FIRST_MILLIS <= value <= _LAST_MILLIS else None
     found = integer(value)
     if found is None or not _FIRST_MILLIS <= found <= _LAST_MILLIS:
         return None

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 _ID: Final = re.compile(r"[a-z]{2,5}_([0-9a-f]{12})[0-9A-Za-z]*", re.ASCII)
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - all times here are UTC
 _WRAP: Final = 1 << 36
 _COUNTER_BITS: Final = 12
-_FIRST: Final = 1_577_836_800_000  # 2020: OpenCode did not exist before 2024
-_LAST: Final = 4_102_444_800_000  # 2100
+
+EARLIEST: Final = 1_577_836_800_000
+"""The first plausible time, 2020: OpenCode did not exist before 2024."""
+
+LATEST: Final = 4_102_444_800_000
+"""Behind the last plausible time: 2100."""
 
 FALLBACK: Final = 1_735_689_600_000
 """Stands in where nothing at all has a time: 2025-01-01."""
@@ -22,7 +27,7 @@ FALLBACK: Final = 1_735_689_600_000
 
 def is_plausible(millis: int | None) -> bool:
     """Return whether a time can be one OpenCode wrote."""
-    return millis is not None and _FIRST <= millis < _LAST
+    return millis is not None and EARLIEST <= millis < LATEST
 
 
 def id_time(name: str, near: int, *, descending: bool = False) -> int | None:
@@ -50,6 +55,14 @@ def id_time(name: str, near: int, *, descending: bool = False) -> int | None:
 
 def iso(millis: int) -> str:
     """Return a time as the format writes it, in UTC with milliseconds."""
-    seconds, rest = divmod(millis, 1000)
-    moment = (_EPOCH + timedelta(seconds=seconds)).isoformat()
-    return f"{moment}.{rest:03d}".rstrip("0") + "Z" if rest else f"{moment}Z"
+    minute, rest = divmod(millis, 60_000)
+    return _minute(minute) + _WITHIN[rest // 1000] + _FRACTIONS[rest % 1000]
+
+
+@lru_cache(maxsize=1024)
+def _minute(minute: int) -> str:
+    return (_EPOCH + timedelta(minutes=minute)).isoformat()[:-2]
+
+
+_WITHIN: Final = tuple(f"{second:02d}" for second in range(60))
+_FRACTIONS: Final = ("Z", *(f".{rest:03d}".rstrip("0") + "Z" for rest in range(1, 1000)))

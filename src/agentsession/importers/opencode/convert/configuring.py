@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from agentsession.canonical import sha256
@@ -27,7 +28,7 @@ class Configuration:
 
     def __init__(self, frame: Frame) -> None:
         self._frame = frame
-        self._cwd = frame.draft.session.header.cwd
+        self._cwd = frame.draft.header.cwd
         self._planned = False
 
     def first(self) -> None:
@@ -46,6 +47,8 @@ class Configuration:
         configured = frame.draft.configured
         in_force: InForce = configured if isinstance(configured, tuple) else ({}, {}, [])
         prompt = in_force[1]
+        if info.role != names.ROLE_USER and setting is in_force[0] and info.system is None:
+            return
         if info.role == names.ROLE_USER:
             prompt = {n: info.value[n] for n in _PROMPT if values.truthy(info.value.get(n))}
         system = info.system if isinstance(info.system, list) else []
@@ -75,14 +78,8 @@ class Configuration:
             if info.model is not None:
                 model, provider = info.model.model_id, info.model.provider_id
                 variant = info.model.variant or variant
-        setting = {
-            "model": model,
-            "provider": provider,
-            "agent": info.agent or info.mode,
-            "variant": variant,
-            "release": release_of(self._frame.timeline.rules(place).version),
-        }
-        return {name: value for name, value in setting.items() if value}
+        release = release_of(self._frame.timeline.rules(place).version)
+        return _setting(model, provider, info.agent or info.mode, variant, release)
 
     def move(self, place: int, info: Message) -> None:
         """Write an env entry when a step ran in another directory than the one before."""
@@ -97,8 +94,20 @@ class Configuration:
         agent = info.agent or info.mode
         if agent == "plan" or (agent == "build" and self._planned):
             accounts = self._frame.accounts
-            accounts.find("plan-reminder-not-stored", self._frame.draft.session.id)
+            accounts.find("plan-reminder-not-stored", self._frame.draft.header.id)
         self._planned = self._planned or agent == "plan"
+
+
+@lru_cache(maxsize=256)
+def _setting(model: str, provider: str, agent: str, variant: str, release: str) -> dict[str, str]:
+    setting = {
+        "model": model,
+        "provider": provider,
+        "agent": agent,
+        "variant": variant,
+        "release": release,
+    }
+    return {name: value for name, value in setting.items() if value}
 
 
 def _instructions(texts: Sequence[str], in_force: Sequence[str]) -> list[InstructionsPart]:

@@ -1,23 +1,25 @@
 """A draft: a session being written, and what its context holds at the tip.
 
 Entry ids follow from what the entries say and where they stand, so that equal pasts have
-equal ids and a rewritten past branches by itself. Spec: decision D5.
+equal ids and a rewritten past branches by itself. Nearly every entry is written as text at
+once; what the fast spelling cannot tell is built as an entry. Spec: decision D5.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from hashlib import sha256
+from itertools import accumulate
+from sys import intern
+from typing import Any, Final
 
-from agentsession.entries import (
-    CompactionEntry,
-    ConfigEntry,
-    Entry,
-    ItemEntry,
-    ResponseEntry,
-)
+from agentsession import text
+from agentsession.canonical import canonical_json
+from agentsession.entries import CompactionEntry, ConfigEntry, Entry, ItemEntry, ResponseEntry
 from agentsession.errors import AgentSessionError
 from agentsession.header import Header
 from agentsession.importers.fold import fold
@@ -25,7 +27,16 @@ from agentsession.importers.identity import entry_id
 from agentsession.importers.opencode.convert.clock import iso
 from agentsession.importers.opencode.convert.units import Unit
 from agentsession.importers.opencode.members import Members
+from agentsession.importers.opencode.spelling import (
+    Spelling,
+    given_beside,
+    item_spelling,
+    line_text,
+    spelled,
+)
+from agentsession.members import join_members
 from agentsession.record_entries import CustomEntry
+from agentsession.rows import Rows
 from agentsession.session import Session
 from agentsession.settings import Settings
 
@@ -33,10 +44,26 @@ NAMESPACE = "opencode"
 
 Key = tuple[str, str]
 
+_DIGITS: Final = 16
+_BLOCK: Final = 1 << 16
+_ITEM: Final = intern(ItemEntry.TYPE)
+_CONTEXT: Final = frozenset({"item", "compaction", "branch_summary"})
+_NATIVE: Final = frozenset({NAMESPACE, "origin"})
+"""Members that hold what OpenCode stored, whatever it is."""
+
+
+Step = tuple[str, str, Mapping[str, Any] | None, str]
+"""An entry of the path to the tip: its id, its type, and what runs ask about it.
+
+That is an item with the model call that produced it, or the members of a response.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
     tip: str | None
+    path: list[Step]
+    depth: int
     keys: list[Key]
     homes: list[str]
     length: int
@@ -48,34 +75,67 @@ class Draft:
     """A session that grows at a tip, with the keys of the items in its context there.
 
     Attributes:
-        session: the session.
+        header: the session's header.
         tip: the entry the next one goes below.
+        path: the entries from the root to the tip.
         keys: what tells the items of the context at the tip apart.
         settings: the settings at the tip.
         configured: what the last config entry on the path said; the converter's own.
+        instructed: whether a config entry gave a system prompt.
+        lost: how many native values could not be written.
+        home: the entry that holds an item, by the item's id.
     """
 
     def __init__(self, header: Header) -> None:
-        self.session = Session(header)
+        self.header = header.filled()
         self.tip: str | None = None
+        self.path: list[Step] = []
         self.keys: list[Key] = []
         self.settings = Settings()
         self.configured: Any = None
+        self.instructed = False
         self.lost = 0
         self.home: dict[str, str] = {}
         self._homes: list[str] = []
+        self._ids: dict[str, None] = {}
+        self._parents: list[str | None] = []
+        self._types: list[str] = []
+        self._lines: list[bytes] = []
+
+    # Entries.
 
     def add(self, entry: Entry, native_id: str, role: str, millis: int) -> str:
         """Append an entry below the tip, which moves to it; return its id."""
         new = entry_id(self.tip, native_id, role, entry)
-        while new in self.session:
+        while new in self._ids:
             role += "+"
             new = entry_id(self.tip, native_id, role, entry)
-        # Nothing written here can break a rule of appending, and asking for each entry
-        # whether its call was rejected would walk the path once for every call.
-        self.session.commit(entry.sealed(new, self.tip, iso(millis)))
-        self.tip = new
-        return new
+        line = entry.sealed(new, self.tip, iso(millis)).line
+        return self._take(new, line, (new, intern(entry.type), None, ""))
+
+    def write(
+        self,
+        kind: str,
+        members: Mapping[str, Any],
+        native_id: str,
+        role: str,
+        millis: int,
+        *,
+        plain: bool = False,
+    ) -> str:
+        """Append an entry given by its members below the tip; return its id.
+
+        Args:
+            kind: its type.
+            members: its members beside the envelope, in the order they are written, and
+                none that is not.
+            native_id: what it comes from.
+            role: tells several entries of one record apart.
+            millis: when.
+            plain: see :func:`spelled`.
+        """
+        said = spelled(members, plain=plain) or self._exactly(members)
+        return self._write(kind, said, native_id, role, millis=millis, told=members)
 
     def put(
         self,
@@ -85,32 +145,101 @@ class Draft:
         response: str = "",
         role: str = "item",
         native: Mapping[str, Any] | None = None,
+        plain: bool = False,
         queued_from: str = "",
     ) -> str:
-        """Append an item below the tip; return its entry's id."""
-        unknown: dict[str, Any] = {}
-        origin = unit.origin.to_dict()
-        if origin:
-            unknown["origin"] = self.kept(origin)
+        """Append an item below the tip; return its entry's id.
+
+        Args:
+            unit: the item.
+            millis: when.
+            response: the model call that produced it.
+            role: tells several entries of one record apart.
+            native: what to keep beside it instead of what the unit has.
+            plain: whether the numbers in that are known to be plain, see :func:`spelled`.
+            queued_from: the entry it waited as.
+        """
+        beside: dict[str, Any] = {}
         said = unit.native if native is None else native
         if said:
-            unknown[NAMESPACE] = self.kept(said)
-        entry = ItemEntry(
-            dict(unit.item),
+            beside[NAMESPACE] = said
+        if unit.origin:
+            beside["origin"] = unit.origin
+        plain = unit.plain if native is None else plain
+        given = given_beside(response, unit.hidden, queued_from)
+        spelling = item_spelling(unit.item, given, beside, plain=plain)
+        if spelling is None:
+            members: dict[str, Any] = {"item": unit.item}
+            if response:
+                members["response"] = response
+            if unit.hidden:
+                members["visible"] = False
+            if queued_from:
+                members["queued_from"] = queued_from
+            spelling = self._exactly({**members, **beside})
+        name, variant = key = unit.key
+        new = self._write(
+            _ITEM,
+            spelling,
+            name,
+            role + variant,
+            millis=millis,
+            told=unit.item,
             response=response,
-            visible=False if unit.hidden else None,
-            queued_from=queued_from,
-            unknown=unknown,
         )
-        new = self.add(entry, unit.key[0], f"{role}{unit.key[1]}", millis)
-        self.keys.append(unit.key)
+        self.keys.append(key)
         self._homes.append(new)
-        self.home[unit.key[0]] = new
+        self.home[name] = new
+        return new
+
+    def _exactly(self, members: Mapping[str, Any]) -> Spelling:
+        """Return the two spellings of members that the fast way cannot tell."""
+        texts = {
+            name: self.kept(value) if name in _NATIVE else text.encode(value)
+            for name, value in members.items()
+        }
+        try:
+            canonical = canonical_json({name: text.parse(value) for name, value in texts.items()})
+        except AgentSessionError:
+            canonical = b"\n".join(texts.values())
+        return join_members(texts), canonical
+
+    def _write(
+        self,
+        kind: str,
+        said: Spelling,
+        native_id: str,
+        role: str,
+        *,
+        millis: int,
+        told: Mapping[str, Any],
+        response: str = "",
+    ) -> str:
+        parent = self.tip
+        line, canonical = said
+        while True:
+            place = line_text((parent or "", native_id, role))
+            new = sha256(b"%b\n%b" % (place, canonical)).hexdigest()[:_DIGITS]
+            if new not in self._ids:
+                break
+            role += "+"
+        above = "null" if parent is None else f'"{parent}"'
+        head = f'{{"type":"{kind}","id":"{new}","parent":{above},"ts":"{iso(millis)}",'
+        return self._take(new, head.encode() + line[1:], (new, kind, told, response))
+
+    def _take(self, new: str, line: bytes, step: Step) -> str:
+        self._ids[new] = None
+        self._parents.append(self.tip)
+        self._types.append(step[1])
+        self._lines.append(line)
+        self.path.append(step)
+        self.tip = new
         return new
 
     def configure(self, entry: ConfigEntry, native_id: str, millis: int) -> str:
         """Append a config entry; the settings at the tip follow it."""
         self.settings = self.settings.apply(entry)
+        self.instructed = self.instructed or entry.has("instructions_parts")
         return self.add(entry, native_id, "config", millis)
 
     def note(self, data: Mapping[str, Any], native_id: str, role: str, millis: int) -> str:
@@ -142,11 +271,11 @@ class Draft:
         folding = fold(self.keys, keys, keepable)
         first_kept = self._homes[-folding.kept] if folding.kept else self._anchor(native_id, millis)
         changed = sent[: folding.changed]
-        path = {entry.id for entry in self.session.path(self.tip)} if self.tip else set()
+        path = {step[0] for step in self.path}
         origins = {
-            unit.key[0]: unit.origin.to_dict()
+            unit.key[0]: unit.origin
             for unit in changed
-            if self.home.get(unit.key[0]) not in path and unit.origin.to_dict()
+            if unit.origin and self.home.get(unit.key[0]) not in path
         }
         unknown: dict[str, Any] = {}
         if origins:
@@ -172,50 +301,64 @@ class Draft:
 
         One is made where an item stands at the tip.
         """
-        at = self.tip
-        while at is not None:
-            entry = self.session[at]
-            if isinstance(entry, ResponseEntry):
-                return at
-            if entry.CONTEXT:
+        for entry, kind, _, _ in reversed(self.path):
+            if kind == ResponseEntry.TYPE:
+                return entry
+            if kind in _CONTEXT:
                 break
-            at = entry.parent
-        if self.tip is not None and not isinstance(self.session[self.tip], ItemEntry):
-            return self.tip
+        if self.path and self.path[-1][1] != _ITEM:
+            return self.path[-1][0]
         return self.note({"kept": "nothing"}, native_id, "anchor", millis)
 
-    def segment(self, start: str) -> list[Entry]:
-        """Return the entries from one on the path to the tip."""
-        found: list[Entry] = []
-        at = self.tip
-        while at is not None:
-            entry = self.session[at]
-            found.append(entry)
-            if at == start:
-                break
-            at = entry.parent
-        return found[::-1]
+    # The tip.
+
+    def segment(self, start: str) -> list[Step]:
+        """Return the entries from one on the path to the tip; empty when it is not on it."""
+        for place in range(len(self.path) - 1, -1, -1):
+            if self.path[place][0] == start:
+                return self.path[place:]
+        return []
 
     def restart(self) -> None:
         """Begin a new root: nothing that came before is in the context."""
         self.tip = None
-        self.keys, self._homes = [], []
+        self.path, self.keys, self._homes = [], [], []
         self.settings = Settings()
         self.configured = None
+
+    def rest_at(self, entry_id: str) -> None:
+        """Move the tip to an entry, for remarks that are to stand below it."""
+        self.tip = entry_id
+        self.path = []
 
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Write a branch: afterwards the tip and its context are what they were before."""
         mark = _Mark(
-            self.tip, self.keys, self._homes, len(self.keys), self.settings, self.configured
+            self.tip,
+            self.path,
+            len(self.path),
+            self.keys,
+            self._homes,
+            len(self.keys),
+            self.settings,
+            self.configured,
         )
         try:
             yield
         finally:
-            self.tip, self.keys, self._homes = mark.tip, mark.keys, mark.homes
+            self.tip, self.path = mark.tip, mark.path
+            self.keys, self._homes = mark.keys, mark.homes
+            del self.path[mark.depth :]
             del self.keys[mark.length :]
             del self._homes[mark.length :]
             self.settings, self.configured = mark.settings, mark.configured
+
+    # What is kept, and what comes out.
+
+    def counts(self) -> Counter[str]:
+        """Return how many entries of each type there are."""
+        return Counter(self._types)
 
     def kept(self, value: Mapping[str, Any]) -> bytes:
         """Return native values as JSON text; what cannot be written is counted as lost."""
@@ -224,3 +367,21 @@ class Draft:
         except (AgentSessionError, RecursionError):
             self.lost += 1
             return b"{}"
+
+    def finished(self) -> Session:
+        """Return the session; its entries are decoded when asked for. Nothing may be added."""
+        written = b"\n".join([self.header.line, *self._lines, b""])
+        starts = [*accumulate((len(line) + 1 for line in self._lines), initial=0)]
+        shift = len(self.header.line) + 1
+        self._lines.clear()
+        rows = Rows(self.header.version)
+        ids, first = [*self._ids], 0
+        while first < len(ids):
+            # Blocks are as long as those of a reader, which splits one when a line is asked for.
+            after = bisect_right(starts, starts[first] + _BLOCK, first + 1)
+            last = min(after, len(ids))
+            place = (written, shift + starts[first], shift + starts[last])
+            parents, types = self._parents[first:last], self._types[first:last]
+            rows.extend(ids[first:last], parents, types, place)
+            first = last
+        return Session.restored(self.header, rows, truncated=None, notes=[], source=written)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from agentsession.importers.opencode import names, values
 from agentsession.importers.opencode.convert.accounts import Accounts
@@ -48,19 +50,22 @@ class Frame:
     converted: Sum = field(default_factory=Sum)
     copied: Sum = field(default_factory=Sum)
     _numbers: list[int] = field(default_factory=list)
-    _parts: list[list[int]] = field(default_factory=list)
+    _parts: list[range] = field(default_factory=list)
+    _unread: set[int] = field(default_factory=set)
 
     def open(self, stored: Sequence[MessageRecord]) -> None:
         """Open the account of every message and part, by their ids as stored."""
-        for record in stored:
-            number = self.accounts.open("message", record.id or record.unit)
-            parts = [self.accounts.open("part", part.id or part.unit) for part in record.parts]
+        open_account = self.accounts.open
+        for place, record in enumerate(stored):
+            number = open_account("message", record.id or record.unit)
+            parts = self.accounts.open_all("part", [part.id or part.unit for part in record.parts])
             self._numbers.append(number)
             self._parts.append(parts)
             if record.info is None:
                 self.accounts.left_out(number, "unreadable-record")
             for part, part_number in zip(record.parts, parts, strict=True):
                 if part.part is None:
+                    self._unread.add(place)
                     self.accounts.left_out(part_number, "unreadable-record")
                 elif record.info is None:
                     self.accounts.left_out(part_number, "unreadable-message")
@@ -72,11 +77,12 @@ class Frame:
         failed one often had none.
         """
         record = self.records[place]
-        found = [part.id for part in record.parts if part.part is None]
-        if found:
-            return found
+        if place in self._unread:
+            return [part.id for part in record.parts if part.part is None]
+        if not self.parts_lost or record.parts:
+            return None
         failed = record.info is not None and values.truthy(record.info.value.get("error"))
-        return [] if self.parts_lost and not record.parts and not failed else None
+        return None if failed else []
 
     def note_lost(self, place: int) -> bool:
         """Say so when parts of a message are lost; return whether some are."""
@@ -119,18 +125,21 @@ class Frame:
 
     def settle_beside(self, place: int, lowered: Lowered, entry_id: str) -> None:
         """Account for the parts of a message that are no entry of their own."""
+        parts, numbers = self.records[place].parts, self._parts[place]
         for part in lowered.beside:
-            found = self.records[place].parts[part].part
-            known = found is not None and found.type in names.KNOWN_PARTS
-            code = "" if known else "unknown-part"
-            self.accounts.folded(self._parts[place][part], entry_id, code=code)
-            if code:
-                self.accounts.find(code, self.records[place].id)
+            found = parts[part].part
+            kind = found.value.get("type") if found is not None else None
+            if type(kind) is str and names.is_known_part(kind):
+                self.accounts.folded(numbers[part], entry_id)
+            else:
+                self.accounts.folded(numbers[part], entry_id, code="unknown-part")
+                self.accounts.find("unknown-part", self.records[place].id)
 
     def settle_part(self, place: int, part: int, entry_id: str) -> None:
         """Say that a part became an entry."""
-        if part < len(self._parts[place]):
-            self.accounts.entry(self._parts[place][part], entry_id)
+        numbers = self._parts[place]
+        if part < len(numbers):
+            self.accounts.entry(numbers[part], entry_id)
 
     def fold_message(self, place: int, entry_id: str) -> None:
         """Say that a message and all its parts are part of an entry that stands for more."""
@@ -170,6 +179,10 @@ def named(records: Sequence[MessageRecord]) -> tuple[MessageRecord, ...]:
     What has none is named by its place; what repeats another's id gets a mark.
     """
     taken: set[str] = set()
+    ids = [record.id for record in records]
+    ids += [part.id for record in records for part in record.parts]
+    if len(set(ids)) == len(ids) and "" not in ids:
+        return tuple(records)
     found = []
     for place, record in enumerate(records):
         name = unique(record.id or record.unit or f"message.{place}", taken)

@@ -5,9 +5,10 @@ Spec: opencode 6.2, 6.3.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+
+import msgspec
 
 from agentsession.importers.opencode import names, values
 from agentsession.importers.opencode.convert.rules import Rules
@@ -27,19 +28,22 @@ from agentsession.importers.opencode.convert.units import (
     text_part,
     user_item,
 )
+from agentsession.importers.opencode.convert.usage import NO_COUNTS, Counts, counts_of
 from agentsession.importers.opencode.records import MessageRecord, PartRecord
-from agentsession.importers.opencode.v1 import Message, Part
-from agentsession.wire import Origin
+from agentsession.importers.opencode.v1 import Message, Part, ToolState
 
 COMPACTION_QUESTION: Final = "What did we do so far?"
 SUBTASK_QUESTION: Final = "The following tool was executed by the user"
 _UNSENT_FILES: Final = frozenset({"text/plain", "application/x-directory"})
 _IDS: Final = frozenset({"id", "sessionID", "messageID"})
+_IN_SPOKEN: Final = _IDS | {"type", "text", "metadata"}
+_IN_CALL: Final = _IDS | {"type", "callID", "tool", "metadata", "state"}
+_IN_OUTPUT: Final = frozenset({"input", "output", "error"})
+_SPOKEN: Final = frozenset({names.PART_TEXT, names.PART_REASONING, names.PART_STEP_START})
 _NO_KEY: Final = "ProviderAuthError"
 
 
-@dataclass(slots=True)
-class Lowered:
+class Lowered(msgspec.Struct, eq=False):
     """A V1 message with what it becomes.
 
     Attributes:
@@ -51,17 +55,24 @@ class Lowered:
         pruned: when each pruned output was pruned, by item id.
         dropped: no later request holds anything of it.
         beside: the native parts that are no item, by their place.
+        unsettled: states of calls that have no result yet, by the place of their part.
+        kinds: the types of an assistant's parts.
+        plain: whether every float in it and its parts is spelled one way everywhere.
+        counts: an assistant's tokens.
     """
 
     record: MessageRecord
     info: Message
-    steps: list[list[Unit]] = field(default_factory=list)
-    outputs: list[list[Unit]] = field(default_factory=list)
-    later: dict[str, Unit] = field(default_factory=dict)
-    pruned: dict[str, int] = field(default_factory=dict)
+    steps: list[list[Unit]] = []
+    outputs: list[list[Unit]] = []
+    later: dict[str, Unit] = {}
+    pruned: dict[str, int] = {}
     dropped: bool = False
-    beside: dict[int, dict[str, Any]] = field(default_factory=dict)
-    unsettled: dict[int, dict[str, Any]] = field(default_factory=dict)
+    beside: dict[int, dict[str, Any]] = {}
+    unsettled: dict[int, dict[str, Any]] = {}
+    kinds: set[str] = set()
+    plain: bool = False
+    counts: Counts = NO_COUNTS
 
     @property
     def is_user(self) -> bool:
@@ -71,6 +82,8 @@ class Lowered:
     @property
     def own(self) -> list[Unit]:
         """The message's own items, without outputs."""
+        if len(self.steps) == 1:
+            return self.steps[0]
         return [unit for step in self.steps for unit in step]
 
     @property
@@ -84,19 +97,24 @@ class Lowered:
         error = self.info.error
         if error is not None and error.name == _NO_KEY and not self.record.parts:
             return False
-        types = {part.part.type for part in self.record.parts if part.part is not None}
-        ran = names.PART_TOOL in types
-        spoke = types & {names.PART_TEXT, names.PART_REASONING, names.PART_STEP_START}
-        return not (ran and not spoke)
+        ran = names.PART_TOOL in self.kinds
+        return not (ran and self.kinds.isdisjoint(_SPOKEN))
 
-    def sent(self, at: int, rules: Rules) -> Iterator[Unit]:
-        """Yield the units a request made at a time holds of the message.
+    def sent(self, at: int, rules: Rules) -> Iterable[Unit]:
+        """Return the units a request made at a time holds of the message.
 
         Behind each step stands what its calls returned, in the order of the calls; a call
         without a result is sent with a notice in that order too. Spec: opencode 6.3.
         """
         if self.dropped:
-            return
+            return ()
+        if not self.later:
+            # Every call has its one output, and these stand in the order of the calls.
+            pairs = zip(self.steps, self.outputs, strict=True)
+            return [unit for step, outputs in pairs for units in (step, outputs) for unit in units]
+        return self._sent(at, rules)
+
+    def _sent(self, at: int, rules: Rules) -> Iterator[Unit]:
         for step, outputs in zip(self.steps, self.outputs, strict=True):
             settled = {unit.part: unit for unit in outputs}
             calls = [unit for unit in step if unit.item["type"] == "function_call"]
@@ -118,11 +136,12 @@ class Lowered:
 def lower(record: MessageRecord, rules: Rules) -> Lowered:
     """Return a readable message as units."""
     assert record.info is not None
-    lowered = Lowered(record, record.info)
+    plain = record.plain and False not in [part.plain for part in record.parts]
+    lowered = Lowered(record, record.info, plain=plain)
     if record.info.role == names.ROLE_USER:
         _lower_user(lowered, rules)
     else:
-        _lower_assistant(lowered, rules)
+        _Assistant(lowered, rules).run()
     return lowered
 
 
@@ -165,33 +184,162 @@ def _user_part(part: Part, rules: Rules) -> dict[str, Any] | None:
     return None
 
 
-def _lower_assistant(lowered: Lowered, rules: Rules) -> None:
-    lowered.dropped = _is_dropped(lowered.info, lowered.record.parts)
-    step, fresh = 0, True
-    lowered.steps.append([])
-    lowered.outputs.append([])
-    for place, found in enumerate(lowered.record.parts):
-        part = found.part
-        if part is None:
-            continue
-        if part.type == names.PART_STEP_START:
-            if not fresh:
-                step += 1
-                lowered.steps.append([])
-                lowered.outputs.append([])
-            fresh = True
-        unit = _assistant_unit(lowered, part, place, rules)
-        if unit is None:
-            lowered.beside[place] = {"id": found.id, **without(part.value, _IDS)}
-            continue
-        fresh = False
-        lowered.steps[step].append(unit)
-    if not lowered.own:
-        lowered.dropped = True
+class _Assistant:
+    """Lowers an assistant's message, part by part.
+
+    It reads the parts' own objects: a session has very many of them.
+    """
+
+    def __init__(self, lowered: Lowered, rules: Rules) -> None:
+        self._lowered = lowered
+        self._rules = rules
+        self._step = 0
+        info = lowered.info
+        wrote = {"provider": info.provider_id, "model": info.model_id}
+        self._message = {"message": lowered.record.id}
+        self._wrote = {name: value for name, value in wrote.items() if value}
+        self._origin: dict[str, Any] = {**self._message, **self._wrote}
+
+    def run(self) -> None:
+        lowered = self._lowered
+        lowered.counts = counts_of(lowered.info.tokens)
+        steps, beside, kinds = lowered.steps, lowered.beside, lowered.kinds
+        own: list[Unit] = []
+        outputs: list[Unit] = []
+        steps.append(own)
+        lowered.outputs.append(outputs)
+        empty = fresh = True
+        for place, found in enumerate(lowered.record.parts):
+            if found.part is None:
+                continue
+            value = found.part.value
+            kind = value.get("type")
+            kinds.add(kind if type(kind) is str else "")
+            if kind == names.PART_TEXT or kind == names.PART_REASONING:  # noqa: PLR1714
+                own.append(self._spoken(found, value, place, kind))
+            elif kind == names.PART_TOOL:
+                own.append(self._called(found, value, place, outputs))
+            else:
+                if kind == names.PART_STEP_START:
+                    if not fresh:
+                        own, outputs = [], []
+                        steps.append(own)
+                        lowered.outputs.append(outputs)
+                        self._begin_step(len(steps) - 1)
+                    fresh = True
+                beside[place] = {"id": found.id, **without(value, _IDS)}
+                continue
+            empty = fresh = False
+        lowered.dropped = empty or _is_dropped(lowered.info, kinds)
+
+    def _begin_step(self, step: int) -> None:
+        self._step = step
+        self._origin = {**self._message, "step": step, **self._wrote}
+
+    def _spoken(self, found: PartRecord, value: dict[str, Any], place: int, kind: str) -> Unit:
+        name, origin, time = found.id, self._origin, value.get("time")
+        words, metadata = values.string(value.get("text")), value.get("metadata")
+        secret = ""
+        if metadata is not None:
+            kept, secret, place_of_secret = secret_of(metadata)
+            more = {"metadata": kept, "encrypted": place_of_secret}
+            origin = {**origin, **{member: held for member, held in more.items() if held}}
+        start = end = None
+        if isinstance(time, dict):
+            start, end = values.millis(time.get("start")), time.get("end")
+        if kind == names.PART_REASONING:
+            item = reasoning_item(name, words, secret)
+        else:
+            item = assistant_item(name, words, cut=end is None and isinstance(time, dict))
+        rest = without(value, _IN_SPOKEN)
+        return Unit((name, ""), item, origin, start, rest, place, plain=found.plain)
+
+    def _called(
+        self, found: PartRecord, value: dict[str, Any], place: int, outputs: list[Unit]
+    ) -> Unit:
+        name, origin, state = found.id, self._origin, value.get("state")
+        metadata = value.get("metadata")
+        if isinstance(metadata, dict) and metadata:
+            origin = {**origin, "metadata": metadata}
+            if metadata.get("providerExecuted") is True:
+                origin["executed"] = True
+        call_id = values.string(value.get("callID")) or name
+        if not isinstance(state, dict):
+            state = None
+        called: Any = {} if state is None else state.get("input")
+        arguments = "{}" if called is None else stringify(called, plain=found.plain)
+        item = call_item(name, call_id, values.string(value.get("tool")), arguments)
+        began = self._settled(found, state, call_id, place, outputs)
+        rest = without(value, _IN_CALL)
+        return Unit((name, ""), item, origin, began, rest, place, plain=found.plain)
+
+    def _settled(
+        self,
+        found: PartRecord,
+        state: dict[str, Any] | None,
+        call_id: str,
+        place: int,
+        outputs: list[Unit],
+    ) -> int | None:
+        """Take what a call returned; return when it began."""
+        name, status = found.id, "" if state is None else state.get("status")
+        time = state.get("time") if state is not None else None
+        began = ended = compacted = None
+        if isinstance(time, dict):
+            began, ended = values.millis(time.get("start")), values.millis(time.get("end"))
+            compacted = time.get("compacted")
+        origin: Mapping[str, Any] = self._origin
+        rest = {} if state is None else state_rest(state)
+        if state is not None and status == names.TOOL_COMPLETED:
+            said = values.string(state.get("output"))
+            output: object = said
+            if state.get("attachments"):
+                output = _with_media(said, ToolState(state)) or said
+        elif state is not None and status == names.TOOL_ERROR:
+            output = values.string(state.get("error"))
+            interrupted = None
+            if self._rules.interrupted_is_output:
+                interrupted = ToolState(state).interrupted()
+            if interrupted is not None:
+                output, rest["error"] = interrupted, output
+            else:
+                origin = {**origin, "error": True}
+        else:
+            self._wait(name, call_id, rest, place)
+            return began
+        item = output_item(name, call_id, output)
+        key = item["id"]
+        native = {"state": rest}
+        plain = found.plain
+        outputs.append(Unit((key, ""), item, origin, ended, native, place, plain=plain))
+        date = None if compacted is None or state is None else ToolState(state).compacted()
+        if date is not None:
+            cleared = output_item(name, call_id, PLACEHOLDER)
+            later = Unit((key, PRUNED), cleared, self._origin, date, {}, place, hidden=True)
+            self._lowered.later[key] = later
+            self._lowered.pruned[key] = date
+        return began
+
+    def _wait(self, name: str, call_id: str, rest: dict[str, Any], place: int) -> None:
+        """Take a call that never got its result: it may be sent with a notice."""
+        notice, origin = output_item(name, call_id, NOTICE), {**self._origin, "error": True}
+        lowered = self._lowered
+        lowered.later[name] = Unit((name, NOTICED), notice, origin, None, {}, place, hidden=True)
+        if rest:
+            lowered.unsettled[place] = {"id": name, "state": rest}
 
 
-def _is_dropped(info: Message, parts: Sequence[PartRecord]) -> bool:
-    kinds = {part.part.type for part in parts if part.part is not None}
+def _with_media(said: str, state: ToolState) -> list[dict[str, Any]]:
+    """Return an output's text and its media; empty when it has none."""
+    media = [
+        media_part(file.mime, file.url, file.filename)
+        for file in map(values.attachment, state.attachments)
+        if file is not None
+    ]
+    return [text_part(said), *media] if media else []
+
+
+def _is_dropped(info: Message, kinds: set[str]) -> bool:
     if values.truthy(info.value.get("error")):
         aborted = info.error is not None and info.error.name == names.ERROR_ABORTED
         if not aborted or not kinds - {names.PART_STEP_START, names.PART_REASONING}:
@@ -199,97 +347,18 @@ def _is_dropped(info: Message, parts: Sequence[PartRecord]) -> bool:
     return not kinds - {names.PART_STEP_START}
 
 
-def _origin(info: Message, message: str, step: int, **more: Any) -> Origin:
-    return Origin(
-        message=message, step=step, provider=info.provider_id, model=info.model_id, **more
-    )
-
-
-def _assistant_unit(lowered: Lowered, part: Part, place: int, rules: Rules) -> Unit | None:
-    info, message, step = lowered.info, lowered.record.id, len(lowered.steps) - 1
-    name = lowered.record.parts[place].id
-    start = values.millis(values.member(part.time, "start"))
-    if part.type in {names.PART_TEXT, names.PART_REASONING}:
-        metadata, secret, place_of_secret = secret_of(part.metadata)
-        origin = _origin(info, message, step, metadata=metadata, encrypted=place_of_secret)
-        rest = without(part.value, _IDS | {"type", "text", "metadata"})
-        cut = isinstance(part.time, dict) and part.time.get("end") is None
-        item = (
-            reasoning_item(name, part.text, secret)
-            if part.type == names.PART_REASONING
-            else assistant_item(name, part.text, cut=cut)
-        )
-        return Unit((name, ""), item, origin, start, rest, place)
-    if part.type != names.PART_TOOL:
-        return None
-    executed = values.metadata_bool(part.metadata, "providerExecuted")
-    metadata = part.metadata if isinstance(part.metadata, dict) else {}
-    origin = _origin(info, message, step, metadata=metadata, executed=executed)
-    state = part.state
-    called = {} if state is None or state.input is None else state.input
-    call_id = part.call_id or name
-    item = call_item(name, call_id, part.tool, stringify(called))
-    rest = without(part.value, _IDS | {"type", "callID", "tool", "metadata", "state"})
-    _lower_state(lowered, part, place, rules)
-    began = values.millis(state.time.start) if state and state.time else None
-    return Unit((name, ""), item, origin, began, rest, place)
-
-
-def _lower_state(lowered: Lowered, part: Part, place: int, rules: Rules) -> None:
-    state, info, message = part.state, lowered.info, lowered.record.id
-    name, step = lowered.record.parts[place].id, len(lowered.steps) - 1
-    call_id = part.call_id or name
-    origin = _origin(info, message, step)
-    failed = _origin(info, message, step, error=True)
-    status = state.status if state is not None else ""
-    rest = {} if state is None else state_rest(state.value)
-    ended = values.millis(state.time.end) if state and state.time else None
-    if state is None or status not in {names.TOOL_COMPLETED, names.TOOL_ERROR}:
-        notice = output_item(name, call_id, NOTICE)
-        lowered.later[name] = Unit((name, NOTICED), notice, failed, None, {}, place, hidden=True)
-        if rest:
-            lowered.unsettled[place] = {"id": name, "state": rest}
-        return
-    output: object = state.error
-    if status == names.TOOL_COMPLETED:
-        output, origin_of_output = state.output, origin
-        media = [
-            media_part(file.mime, file.url, file.filename)
-            for file in map(values.attachment, state.attachments)
-            if file is not None
-        ]
-        if media:
-            output = [text_part(state.output), *media]
-    else:
-        origin_of_output = failed
-        interrupted = state.interrupted() if rules.interrupted_is_output else None
-        if interrupted is not None:
-            output, origin_of_output = interrupted, origin
-            rest["error"] = state.error
-    item = output_item(name, call_id, output)
-    unit = Unit((item["id"], ""), item, origin_of_output, ended, {"state": rest}, place)
-    lowered.outputs[step].append(unit)
-    date = state.compacted()
-    if date is not None:
-        cleared = output_item(name, call_id, PLACEHOLDER)
-        lowered.later[item["id"]] = Unit(
-            (item["id"], PRUNED), cleared, origin, date, {}, place, hidden=True
-        )
-        lowered.pruned[item["id"]] = date
-
-
 def state_rest(state: dict[str, Any]) -> dict[str, Any]:
     """Return a tool state without what the items hold, and without what is set later.
 
     The metadata often repeats the output; a member that does is left out.
     """
-    rest = without(state, {"input", "output", "error"})
+    rest = without(state, _IN_OUTPUT)
     output = state.get("output", state.get("error"))
     metadata = rest.get("metadata")
     if isinstance(metadata, dict) and isinstance(output, str) and output:
         rest["metadata"] = {name: value for name, value in metadata.items() if value != output}
     time = rest.get("time")
-    if isinstance(time, dict):
+    if isinstance(time, dict) and "compacted" in time:
         rest["time"] = without(time, {"compacted"})
     attachments = rest.pop("attachments", None)
     if isinstance(attachments, list):

@@ -207,18 +207,18 @@ def _assistant(lowered: LoweredRow, *, preview: bool) -> None:
 
 
 def _moved(unit: Unit, message: str) -> Unit:
-    origin = Origin.of({**unit.origin.to_dict(), "message": message})
+    origin = {"message": message, **unit.origin}
     return Unit(unit.key, unit.item, origin, unit.time, unit.native, unit.part)
 
 
-def _origin(data: Message2, message: str, **more: Any) -> Origin:
+def _origin(data: Message2, message: str, **more: Any) -> dict[str, Any]:
     model = data.model
     return Origin(
         message=message,
         provider=model.provider_id if model else "",
         model=(model.id or model.model_id) if model else "",
         **more,
-    )
+    ).to_dict()
 
 
 def _content(
@@ -329,7 +329,7 @@ def _window(row: Row2, data: Message2) -> Iterator[Unit]:
             said = [text_part(values.metadata_string(part, "text")) for part in parts]
             yield Unit((name, "window"), user_item(name, said, role or "user"), hidden=True)
             continue
-        origin = Origin(message=name, provider=provider, model=model)
+        origin = Origin(message=name, provider=provider, model=model).to_dict()
         for at, part in enumerate(parts):
             inner = f"{name}.{at}"
             secret = values.metadata_string(part, "encrypted")

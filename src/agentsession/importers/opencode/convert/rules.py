@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from agentsession.wire import Foreign, Media, Profile
@@ -20,12 +21,14 @@ LAST_TREE: Final[Version] = (1, 1, 65)
 LAST_TABLES: Final[Version] = (1, 18, 34)
 
 
+@lru_cache(maxsize=1024)
 def version_of(release: str) -> Version:
     """Return a release's number, :data:`UNKNOWN` for a name that has none."""
     found = _VERSION.match(release)
     return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else UNKNOWN
 
 
+@lru_cache(maxsize=1024)
 def release_of(version: Version) -> str:
     """Return a release's name, such as ``1.18.33``; empty when it is not known."""
     return "" if version == UNKNOWN else ".".join(str(number) for number in version)
@@ -66,6 +69,12 @@ class Rules:
     def busy_wrapped(self) -> bool:
         """Input that arrives during a loop is sent in a wrapper the store does not have."""
         return (1, 0, 185) <= self.version <= (1, 17, 0)
+
+
+@lru_cache(maxsize=1024)
+def rules_of(version: Version) -> Rules:
+    """Return the rules of a release."""
+    return Rules(version)
 
 
 def profile_of(release: str) -> Profile:

@@ -9,16 +9,25 @@ from agentsession import text
 from agentsession._emit import Style, emit, string_bytes
 from agentsession.canonical import canonical_number
 from agentsession.errors import AgentSessionError, InvalidEntry
+from agentsession.importers.opencode.spelling import script_text
 
 _SPACE: Final = re.compile(r"\s*")
 
 
-def stringify(value: Any) -> str:
+def stringify(value: Any, *, plain: bool = False) -> str:
     """Return a JSON value as ``JSON.stringify`` spells it: compact, members as they stand.
 
     A number no double can hold, or nesting beyond the limit, is spelled as the format
     spells it.
+
+    Args:
+        value: the value.
+        plain: whether every float in it is spelled one way everywhere.
     """
+    if plain:
+        found = script_text(value)
+        if found is not None:
+            return found
     try:
         return emit(value, _STYLE).decode("utf-8", "replace")
     except AgentSessionError:

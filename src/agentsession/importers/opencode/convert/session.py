@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,6 +42,7 @@ _PLACES = frozenset({DIRECTORY, FILE, TABLE})
 HARNESS = "opencode"
 _LOUD = 20
 """Of how many bytes one may be of an unknown type: 5%."""
+_ROLES = frozenset({names.ROLE_USER, names.ROLE_ASSISTANT})
 _DIFFS = frozenset({"diffs", "summary_diffs"})
 
 
@@ -49,7 +52,15 @@ def convert_session(source: Source, session_id: str) -> Converted:
     Raises:
         NoSession: when the source has no such session.
     """
-    return _Conversion(source, session_id).run()
+    # A session is many objects and no cycle: the collector would only look at them again
+    # and again, and at all else there is in the process.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return _Conversion(source, session_id).run()
+    finally:
+        if collects:
+            gc.enable()
 
 
 class _Conversion:
@@ -174,11 +185,13 @@ class _Conversion:
         unknown = total = 0
         for message in self._chosen.read.messages:
             role = message.info.role if message.info is not None else names.ROLE_USER
-            known = role in {names.ROLE_USER, names.ROLE_ASSISTANT}
+            known = role in _ROLES
             for part in message.parts:
-                kind = part.part.type if part.part is not None else names.PART_TEXT
-                total += len(part.raw)
-                unknown += 0 if known and kind in names.KNOWN_PARTS else len(part.raw)
+                size = len(part.raw)
+                total += size
+                kind = part.part.value.get("type") if part.part is not None else names.PART_TEXT
+                if not known or type(kind) is not str or not names.is_known_part(kind):
+                    unknown += size
             total += len(message.raw)
             unknown += 0 if known else len(message.raw)
         for row in self._chosen.rows_read.rows:
@@ -201,7 +214,7 @@ class _Conversion:
         if reverted_at is not None:
             # The label goes below the turns that are hidden, what follows below its target.
             draft.add(LabelEntry(reverted_at, "leaf"), self._id, "leaf", at)
-            draft.tip = reverted_at
+            draft.rest_at(reverted_at)
         self._queue(draft, at)
         if self._session.title:
             draft.add(InfoEntry(self._session.title), self._id, "title", at)
@@ -316,41 +329,32 @@ class _Conversion:
         accounts = self._accounts
         if draft.lost:
             accounts.find("value-too-deep", self._id, draft.lost)
-        responses = [entry for entry in draft.session.entries if entry.type == "response"]
+        responses = draft.counts()["response"]
         if responses:
-            spoken = any(
-                entry.type == "config" and entry.has("instructions_parts")
-                for entry in draft.session.entries
-            )
-            if not spoken:
-                accounts.find("system-prompt-not-stored", self._id, len(responses))
-            accounts.find("tools-not-stored", self._id, len(responses))
+            if not draft.instructed:
+                accounts.find("system-prompt-not-stored", self._id, responses)
+            accounts.find("tools-not-stored", self._id, responses)
         records = accounts.dispositions()
-        return Converted(draft.session, records, accounts.findings, self._totals(draft, records))
+        totals = self._totals(draft, records)
+        return Converted(draft.finished(), records, accounts.findings, totals)
 
     def _totals(self, draft: Draft, records: tuple[Any, ...]) -> Mapping[str, Any]:
-        kinds: dict[str, int] = {}
-        outcomes: dict[str, int] = {}
-        for record in records:
-            kinds[record.kind] = kinds.get(record.kind, 0) + 1
-            outcomes[record.disposition] = outcomes.get(record.disposition, 0) + 1
+        kinds = Counter(record.kind for record in records)
+        outcomes = Counter(record.disposition for record in records)
         v1 = self._v1.frame if self._v1 is not None else None
         conversions = [c for c in (v1, self._v2) if c is not None]
         sums = {
             name: [getattr(conversion, name) for conversion in conversions]
             for name in ("native", "converted", "copied")
         }
-        types: dict[str, int] = {}
-        for entry in draft.session.entries:
-            types[entry.type] = types.get(entry.type, 0) + 1
         return {
             "records": len(records),
-            "kinds": kinds,
+            "kinds": dict(kinds),
             "dispositions": {str(name): count for name, count in outcomes.items()},
             "copies": [copy.name for copy in self._source.copies(self._id)],
             "taken": self._home.name,
             "why": self._chosen.why,
-            "entries": types,
+            "entries": dict(draft.counts()),
             **{name: _added(found) for name, found in sums.items()},
         }
 

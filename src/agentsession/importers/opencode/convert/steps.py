@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from agentsession.entries import ResponseEntry
 from agentsession.importers.opencode import names, values
+from agentsession.importers.opencode.convert.clock import EARLIEST, LATEST, is_plausible
 from agentsession.importers.opencode.convert.draft import NAMESPACE
 from agentsession.importers.opencode.convert.frame import MESSAGE_IDS, Frame
 from agentsession.importers.opencode.convert.lowering import Lowered, without
 from agentsession.importers.opencode.convert.outcomes import status_of
 from agentsession.importers.opencode.convert.rules import release_of
 from agentsession.importers.opencode.convert.units import Unit
-from agentsession.importers.opencode.convert.usage import usage_of
+from agentsession.importers.opencode.convert.usage import usage_from
 from agentsession.importers.opencode.records import Revert
-from agentsession.importers.opencode.v1 import Message
-from agentsession.record_entries import DispatchEntry, LinkEntry
+from agentsession.importers.opencode.v1 import Message, child_of
+from agentsession.record_entries import LinkEntry
 
 Leaf = Callable[[int, int], str | None]
 """Writes what a request would hold of the messages before a place, and of the parts before
@@ -100,11 +100,11 @@ class Steps:
             response = frame.records[place].id if request and step <= last else ""
             there = min(skip, len(units))
             skip -= there
-            for unit in units[there:]:
+            for unit in units[there:] if there else units:
                 target = self._put(place, unit, response)
                 if unit.item["type"] == "function_call":
                     calls.append((unit, target))
-            if step == len(lowered.steps) - 1:
+            if self._awaited is not None and step == len(lowered.steps) - 1:
                 self._pass(place, None)
             if request and step == last:
                 entry_id = self._respond(place, lowered)
@@ -114,13 +114,16 @@ class Steps:
         if not request:
             entry_id = self._beside(place, lowered)
         frame.settle(place, lowered, entry_id)
-        self.unsettled += lowered.unsettled.values()
+        if lowered.unsettled:
+            self.unsettled += lowered.unsettled.values()
 
     def splits(self, place: int, lowered: Lowered) -> bool:
         """Return whether a later request left out some of a message's own items."""
         frame = self._frame
         for later in range(place + 1, len(frame.records)):
             if frame.records[later].info is not None:
+                if not lowered.later and not lowered.dropped:
+                    return False
                 rules = frame.timeline.rules(later)
                 sent = {unit.key for unit in lowered.sent(frame.at(place), rules)}
                 return any(unit.key not in sent for unit in lowered.own)
@@ -154,15 +157,15 @@ class Steps:
         return self._frame.timeline.within(place, at if completed is None else completed)
 
     def _put(self, place: int, unit: Unit, response: str, role: str = "item") -> str:
-        frame = self._frame
-        if unit.part is not None:
-            self._pass(place, unit.part)
-        at = frame.at(place)
-        if unit.time is not None:
-            at = frame.timeline.within(place, unit.time)
+        frame, part = self._frame, unit.part
+        if part is not None and self._awaited is not None:
+            self._pass(place, part)
+        at = unit.time
+        if at is None or not EARLIEST <= at < LATEST:
+            at = frame.at(place)
         entry_id = frame.draft.put(unit, at, response=response, role=role)
-        if unit.part is not None:
-            frame.settle_part(place, unit.part, entry_id)
+        if part is not None:
+            frame.settle_part(place, part, entry_id)
         if unit.item.get("name") == "invalid":
             frame.accounts.find("invalid-call-arguments-lost", frame.records[place].id)
         return entry_id
@@ -172,7 +175,7 @@ class Steps:
         frame = self._frame
         data = frame.told(place, lowered)
         if place >= frame.copies:
-            frame.converted.add(lowered.info.tokens, lowered.info.cost)
+            frame.converted.count(lowered.counts, lowered.info.cost)
         return frame.draft.note(data, frame.records[place].id, "message", frame.at(place))
 
     def _respond(self, place: int, lowered: Lowered) -> str:
@@ -187,35 +190,48 @@ class Steps:
         lost = frame.lost(place)
         if lost is not None:
             native["lost_parts"] = lost
-        unknown: dict[str, Any] = {NAMESPACE: frame.draft.kept(native)}
-        if info.provider_id:
-            unknown["provider"] = info.provider_id
         name = frame.records[place].id
-        entry = ResponseEntry(
-            name,
-            model=info.model_id,
-            status=status,
-            usage=usage_of(info.tokens),
-            incomplete=incomplete,
-            error=error,
-            unknown=unknown,
+        members = response_members(
+            name, info.model_id, status, usage_from(lowered.counts, info.tokens)
         )
-        frame.converted.add(info.tokens, info.cost)
-        return frame.draft.add(entry, name, "response", self.done(place, info))
+        if incomplete is not None:
+            members["incomplete"] = incomplete
+        if error is not None:
+            members["error"] = error
+        members[NAMESPACE] = native
+        if info.provider_id:
+            members["provider"] = info.provider_id
+        frame.converted.count(lowered.counts, info.value.get("cost"))
+        done, plain = self.done(place, info), lowered.plain
+        return frame.draft.write("response", members, name, "response", done, plain=plain)
 
     def _dispatch(self, place: int, calls: Sequence[tuple[Unit, str]]) -> None:
         """Write, for each call whose tool began, its child session and its dispatch."""
         frame = self._frame
         for unit, target in calls:
-            if unit.part is None or unit.time is None or unit.origin.executed:
+            if unit.part is None or unit.time is None or unit.origin.get("executed"):
                 continue
             part = frame.records[place].parts[unit.part].part
-            state = part.state if part is not None else None
-            if state is None or state.status == names.TOOL_PENDING:
+            state = part.value.get("state") if part is not None else None
+            if not isinstance(state, dict) or state.get("status") == names.TOOL_PENDING:
                 continue
-            at = frame.timeline.within(place, unit.time)
-            child = state.task().session_id
+            at = unit.time if is_plausible(unit.time) else frame.at(place)
+            child = child_of(state.get("metadata"))
             if child:
                 link = LinkEntry.subsession(child, unit.call_id)
                 frame.draft.add(link, unit.key[0], "link", at)
-            frame.draft.add(DispatchEntry(unit.call_id, target), unit.key[0], "dispatch", at)
+            members = {"call_id": unit.call_id, "target": target}
+            frame.draft.write("dispatch", members, unit.key[0], "dispatch", at, plain=True)
+
+
+def response_members(
+    name: str, model: str, status: str, usage: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Return the first members of a response entry, in their order. Spec: format 4.2."""
+    members: dict[str, Any] = {"response_id": name}
+    if model:
+        members["model"] = model
+    members["status"] = status
+    if usage is not None:
+        members["usage"] = usage
+    return members

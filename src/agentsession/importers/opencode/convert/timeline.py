@@ -22,6 +22,7 @@ from agentsession.importers.opencode.convert.rules import (
     UNKNOWN,
     Rules,
     Version,
+    rules_of,
     version_of,
 )
 from agentsession.importers.opencode.names import G1
@@ -59,7 +60,10 @@ class Timeline:
 
     def at(self, place: int) -> int:
         """Return when a message was made, in milliseconds."""
-        return self._times[min(place, len(self._times) - 1)] if self._times else self.start
+        times = self._times
+        if place < len(times):
+            return times[place]
+        return times[-1] if times else self.start
 
     def within(self, place: int, millis: int) -> int:
         """Return a time of a message's part, or the message's own when it cannot be one."""
@@ -67,9 +71,10 @@ class Timeline:
 
     def rules(self, place: int) -> Rules:
         """Return the rules of the release that made a message."""
-        if not self._rules:
-            return Rules(self._first_version())
-        return self._rules[min(place, len(self._rules) - 1)]
+        rules = self._rules
+        if place < len(rules):
+            return rules[place]
+        return rules[-1] if rules else rules_of(self._first_version())
 
     @cached_property
     def start(self) -> int:
@@ -125,7 +130,7 @@ class Timeline:
             bounds = [bound for bound in (newest, order.ceiling(place)) if bound is not None]
             version = max(version, min(max(candidates), *bounds) if bounds else max(candidates))
             inferred = inferred or version != first
-            found.append(Rules(version))
+            found.append(rules_of(version))
         if inferred:
             self._accounts.find("release-inferred", self._session.id)
         return found
@@ -181,19 +186,26 @@ def hint(record: MessageRecord) -> Version:
     info = record.info
     if info is None:
         return UNKNOWN
-    if any(_is_late_part(part.part) for part in record.parts if part.part):
-        return _LATE
+    asked = False
+    for found in record.parts:
+        if found.part is None:
+            continue
+        kind = found.part.value.get("type")
+        if kind == names.PART_TOOL or kind == names.PART_COMPACTION:  # noqa: PLR1714
+            asked = asked or kind == names.PART_COMPACTION
+            if _is_late_part(found.part):
+                return _LATE
     if info.role == names.ROLE_ASSISTANT:
         told = info.agent or (info.tokens is not None and info.tokens.has("total"))
         return (1, 1, 0) if told else UNKNOWN
     if info.model is not None and info.model.variant:
         return _LATE
-    asked = any(part.part.type == names.PART_COMPACTION for part in record.parts if part.part)
     return (1, 0, 98) if asked else UNKNOWN
 
 
 def _shows_order(info: Message) -> bool:
-    return info.role == names.ROLE_ASSISTANT and {"parentID", "time"} <= info.value.keys()
+    members = info.value
+    return info.role == names.ROLE_ASSISTANT and "parentID" in members and "time" in members
 
 
 def _is_late_user(record: MessageRecord) -> bool:
@@ -203,12 +215,12 @@ def _is_late_user(record: MessageRecord) -> bool:
 
 def is_late(info: Message) -> bool:
     """Return whether a message's members stand in the order that 1.14 brought."""
-    order = list(info.value)
-    if info.role == names.ROLE_ASSISTANT and {"parentID", "time"} <= info.value.keys():
-        return order.index("parentID") < order.index("time")
-    if info.role == names.ROLE_USER and {"agent", "summary"} <= info.value.keys():
-        return order.index("agent") < order.index("summary")
-    return False
+    first, second = ("parentID", "time") if _shows_order(info) else ("agent", "summary")
+    if first == "agent" and info.role != names.ROLE_USER:
+        return False
+    if first not in info.value or second not in info.value:
+        return False
+    return next(name for name in info.value if name in {first, second}) == first
 
 
 def _is_late_part(part: Part) -> bool:

@@ -6,13 +6,14 @@ ends one with a row of its own. Spec: format 4.6, context 9.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from agentsession.importers.opencode.convert.draft import NAMESPACE, Draft
+from agentsession.importers.opencode.convert.draft import NAMESPACE, Draft, Step
 from agentsession.record_entries import RunEntry
-from agentsession.runs import Run, runs
+from agentsession.runs import ABORTED, DONE, ERROR, STOPPED
 
+_RUN: Final = RunEntry.TYPE
 _GOES_ON: Final = frozenset({"", "tool-calls", "unknown"})
 
 
@@ -38,8 +39,8 @@ class Turns:
         if self.open:
             return
         self.open = native_id
-        entry = RunEntry.start(native_id, "input")
-        self._start = self._draft.add(entry, native_id, "run", millis)
+        members = {"run_id": native_id, "phase": "start", "source": "input"}
+        self._start = self._draft.write(_RUN, members, native_id, "run", millis, plain=True)
 
     def end(
         self,
@@ -59,19 +60,60 @@ class Turns:
         """
         if not self.open:
             return ""
+        run_id, self.open = self.open, ""
         segment = self._draft.segment(self._start)
-        found = runs(segment)
-        run: Run | None = found[0] if found else None
-        if run is None:
-            self.open = ""
+        if not segment:
             return ""
-        unknown = {NAMESPACE: self._draft.kept(native)} if native else None
-        entry = RunEntry.end(
-            self.open, reason or run.reason(), pending=run.pending(), unknown=unknown
-        )
-        self.open = ""
-        return self._draft.add(entry, native_id, "end", millis)
+        found, pending = _ending(segment)
+        members: dict[str, Any] = {"run_id": run_id, "phase": "end", "reason": reason or found}
+        members["pending"] = pending
+        if native:
+            members[NAMESPACE] = native
+        return self._draft.write(_RUN, members, native_id, "end", millis, plain=not native)
 
     def leave(self) -> None:
         """Forget the run that is open: the next input begins another."""
         self.open = ""
+
+
+def _ending(segment: Sequence[Step]) -> tuple[str, list[str]]:
+    """Return why a run ended by what it holds, and its calls without an output.
+
+    Spec: context 9.3, for a run without decisions.
+    """
+    pending: dict[str, None] = {}
+    answered: set[str] = set()
+    calling: set[str] = set()
+    last: Mapping[str, Any] | None = None
+    outputs = 0
+    for _, entry_type, told, response in segment:
+        if told is None:
+            continue
+        if entry_type == "response":
+            last = told
+        elif entry_type == "item":
+            kind = told["type"]
+            if kind == "function_call":
+                call_id = told["call_id"]
+                if call_id not in pending and call_id not in answered:
+                    pending[call_id] = None
+                    calling.add(response)
+            elif kind == "function_call_output":
+                outputs += 1
+                call_id = told["call_id"]
+                if call_id in pending:
+                    del pending[call_id]
+                    answered.add(call_id)
+    return _reason(last, calling, outputs, pending=bool(pending)), [*pending]
+
+
+def _reason(
+    last: Mapping[str, Any] | None, calling: set[str], outputs: int, *, pending: bool
+) -> str:
+    if last is not None and "error" in last:
+        return ERROR
+    if pending or (last is not None and "incomplete" in last):
+        return ABORTED
+    if last is not None and last["response_id"] not in calling:
+        return DONE
+    return STOPPED if last is not None and outputs else ABORTED

@@ -6,7 +6,9 @@ Spec: opencode 8, 11.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from agentsession.importers.opencode.records import MESSAGE, PART, ROW, MessageRecord, Row2
 from agentsession.importers.opencode.store import MessagesRead, RowsRead

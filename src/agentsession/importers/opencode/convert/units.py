@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+import msgspec
+
 from agentsession.importers.opencode import values
-from agentsession.wire import Origin
 
 OUTPUT: Final = ".output"
 """What an output's item id has after the id of the tool part, or call, it belongs to."""
@@ -23,27 +23,28 @@ PRUNED: Final = "pruned"
 NOTICED: Final = "noticed"
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One item, with what its entry has to say of it.
 
     Attributes:
         key: the item's id and its variant; tells the items of two lists apart.
         item: the item.
-        origin: where it comes from.
+        origin: where it comes from, in the words of :class:`agentsession.wire.Origin`.
         time: when it began, in milliseconds, when that is known.
         native: what OpenCode recorded beside it, for the entry's ``opencode`` member.
         part: the place of its native part among its message's; ``None`` for a whole message.
         hidden: it is sent but was not said by anybody.
+        plain: every float in its origin and native values is spelled one way everywhere.
     """
 
     key: tuple[str, str]
     item: Mapping[str, Any]
-    origin: Origin = field(default_factory=Origin)
+    origin: Mapping[str, Any] = {}
     time: int | None = None
-    native: Mapping[str, Any] = field(default_factory=dict)
+    native: Mapping[str, Any] = {}
     part: int | None = None
     hidden: bool = False
+    plain: bool = False
 
     @property
     def call_id(self) -> str:

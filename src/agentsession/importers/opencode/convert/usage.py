@@ -10,47 +10,55 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from agentsession.importers.opencode import values
 from agentsession.importers.opencode.v1 import Tokens
 
+Counts = tuple[int, int, int, int, int]
+"""A step's tokens: input, output, reasoning, cache reads, cache writes."""
+
+NO_COUNTS: Final[Counts] = (0, 0, 0, 0, 0)
+_NAMES: Final = ("input", "output", "reasoning", "cache_read", "cache_write")
+
 
 def usage_of(tokens: Tokens | None) -> dict[str, Any] | None:
     """Return a step's counts as usage, ``None`` when the step recorded none."""
-    if tokens is None:
+    return None if tokens is None else usage_from(counts_of(tokens), tokens)
+
+
+def usage_from(counts: Counts, tokens: Tokens | None) -> dict[str, Any] | None:
+    """Return a step's usage from its counts, ``None`` when all are 0."""
+    if tokens is None or not any(counts):
         return None
-    counts = counts_of(tokens)
-    if not any(counts.values()):
-        return None
-    given = counts["input"] + counts["cache_read"] + counts["cache_write"]
-    details: dict[str, Any] = {"cached_tokens": counts["cache_read"]}
-    if counts["cache_write"]:
-        details["cache_creation_tokens"] = counts["cache_write"]
-    total, made = values.count(tokens.total), counts["output"]
-    if counts["reasoning"] and total == given + made + counts["reasoning"]:
-        made += counts["reasoning"]
+    fresh, made, reasoning, read, write = counts
+    given = fresh + read + write
+    details: dict[str, Any] = {"cached_tokens": read}
+    if write:
+        details["cache_creation_tokens"] = write
+    total = values.count(tokens.value.get("total"))
+    if reasoning and total == given + made + reasoning:
+        made += reasoning
     return {
         "input_tokens": given,
         "output_tokens": made,
         "total_tokens": total or given + made,
         "input_tokens_details": details,
-        "output_tokens_details": {"reasoning_tokens": counts["reasoning"]},
+        "output_tokens_details": {"reasoning_tokens": reasoning},
     }
 
 
-def counts_of(tokens: Tokens | None) -> dict[str, int]:
-    """Return a step's counts by name; 0 for what it does not say."""
+def counts_of(tokens: Tokens | None) -> Counts:
+    """Return a step's counts; 0 for what it does not say."""
     if tokens is None:
-        return dict.fromkeys(("input", "output", "reasoning", "cache_read", "cache_write"), 0)
-    cache = tokens.cache
-    return {
-        "input": values.count(tokens.input),
-        "output": values.count(tokens.output),
-        "reasoning": values.count(tokens.reasoning),
-        "cache_read": values.count(cache.read) if cache else 0,
-        "cache_write": values.count(cache.write) if cache else 0,
-    }
+        return NO_COUNTS
+    value, count = tokens.value, values.count
+    cache = value.get("cache")
+    read = write = 0
+    if isinstance(cache, dict):
+        read, write = count(cache.get("read")), count(cache.get("write"))
+    given, made = count(value.get("input")), count(value.get("output"))
+    return given, made, count(value.get("reasoning")), read, write
 
 
 @dataclass(slots=True)
@@ -58,20 +66,20 @@ class Sum:
     """Counts of several steps added up.
 
     Attributes:
-        steps: how many steps.
-        tokens: their tokens by name.
+        counts: the tokens of each step.
         costs: their costs in USD, one by one.
     """
 
-    steps: int = 0
-    tokens: dict[str, int] = field(default_factory=dict)
+    counts: list[Counts] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
 
     def add(self, tokens: Tokens | None, cost: object) -> None:
         """Add a step."""
-        self.steps += 1
-        for name, count in counts_of(tokens).items():
-            self.tokens[name] = self.tokens.get(name, 0) + count
+        self.count(counts_of(tokens), cost)
+
+    def count(self, counts: Counts, cost: object) -> None:
+        """Add a step of these counts."""
+        self.counts.append(counts)
         amount = values.number(cost)
         if amount:
             self.costs.append(amount)
@@ -82,4 +90,9 @@ class Sum:
             cost = math.fsum(self.costs)
         except OverflowError:
             cost = 0.0
-        return {"steps": self.steps, **self.tokens, "cost": round(cost, 10)}
+        tokens = map(sum, zip(*self.counts, strict=True))
+        return {
+            "steps": len(self.counts),
+            **dict(zip(_NAMES, tokens, strict=bool(self.counts))),
+            "cost": round(cost, 10),
+        }

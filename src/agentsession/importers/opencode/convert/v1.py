@@ -6,7 +6,6 @@ Spec: opencode 4, 6 to 9; the mapping is docs/formats/opencode.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from agentsession.importers.fold import continues
@@ -16,7 +15,8 @@ from agentsession.importers.opencode.convert.configuring import Configuration
 from agentsession.importers.opencode.convert.draft import Draft
 from agentsession.importers.opencode.convert.frame import Frame, named
 from agentsession.importers.opencode.convert.history import History
-from agentsession.importers.opencode.convert.lowering import SUBTASK_QUESTION, Lowered, lower
+from agentsession.importers.opencode.convert.leaving import Alignment, Leaf
+from agentsession.importers.opencode.convert.lowering import SUBTASK_QUESTION, Lowered
 from agentsession.importers.opencode.convert.steps import Steps
 from agentsession.importers.opencode.convert.timeline import Timeline
 from agentsession.importers.opencode.convert.turns import Turns, ends_turn
@@ -25,9 +25,6 @@ from agentsession.importers.opencode.convert.usage import usage_of
 from agentsession.importers.opencode.records import MessageRecord, Revert
 from agentsession.importers.opencode.v1 import Message
 from agentsession.record_entries import LinkEntry, QueuedEntry
-
-_EVER: Final = 1 << 62
-"""Later than any time a store holds."""
 
 _VARIANTS: Final = {PRUNED: "output-pruned", NOTICED: "interrupted-call-noticed"}
 """What an item sent in another form than it was first is told as."""
@@ -71,15 +68,14 @@ class V1Conversion:
         self.frame = Frame(
             draft, whole, timeline, accounts, copies, History(whole), gone, parts_lost
         )
-        self.steps = Steps(self.frame, revert, self._leaf)
+        self._alignment = Alignment()
+        self.steps = Steps(self.frame, revert, Leaf(self.frame, self._alignment))
         self._stored = records
         self._draft = draft
         self._accounts = accounts
         self._configuration = Configuration(self.frame)
         self._turns = Turns(draft)
         self._fork_origin = origin
-        self._agreed = 0
-        self._renewed = -1
         self.summaries: dict[str, Any] = {}
         self.waiting: dict[int, dict[str, Any]] = {}
 
@@ -132,7 +128,7 @@ class V1Conversion:
         """Write the link to a fork's origin, where what was copied ends."""
         if self._fork_origin and place == self.frame.copies:
             link = LinkEntry("fork_of", self._fork_origin)
-            self._draft.add(link, self._draft.session.id, "fork", self.frame.timeline.start)
+            self._draft.add(link, self._draft.header.id, "fork", self.frame.timeline.start)
 
     def _wait(self) -> None:
         """Keep compaction questions that nothing followed, for the session's last entries."""
@@ -149,32 +145,6 @@ class V1Conversion:
             self.frame.fold_message(place, entry_id)
 
     # The context.
-
-    def _leaf(self, place: int, part: int) -> str | None:
-        """Write, aside, what a staged revert leaves of the context; return where it stands.
-
-        The next request would hold the messages before a place, and of the message there
-        the parts before another, with every output that was pruned by now as it is now.
-        """
-        frame, at = self.frame, self.frame.at(place)
-        rules = frame.timeline.rules(place)
-        sent = [*frame.history.sent(place, _EVER, rules)]
-        record = frame.records[place]
-        if part and record.info is not None:
-            rest = lower(replace(record, parts=record.parts[:part]), rules)
-            sent += rest.sent(_EVER, rules)
-        self._agreed, self._renewed = 0, -1
-        keys = self._draft.keys
-        if not sent or [unit.key for unit in sent] == keys:
-            return self._draft.tip
-        with self._draft.aside():
-            if continues(keys, [unit.key for unit in sent]):
-                for unit in sent[len(keys) :]:
-                    self._draft.put(unit, at, role="leaf")
-            else:
-                self._draft.fold(sent, record.id, at)
-                self._accounts.find("history-folded", record.id)
-            return self._draft.tip
 
     def _align(
         self,
@@ -194,16 +164,13 @@ class V1Conversion:
         """
         frame, at = self.frame, self.frame.at(cause)
         sent = frame.history.sent(upto, at, frame.timeline.rules(cause))
-        if frame.history.renewed != self._renewed:
-            self._renewed, self._agreed = frame.history.renewed, 0
-        keys = self._draft.keys
-        sent_keys = [unit.key for unit in sent[self._agreed :]]
-        if continues(keys[self._agreed :], sent_keys):
+        keys, alignment = self._draft.keys, self._alignment
+        agreed = alignment.agreed_with(frame.history)
+        alignment.agreed = len(sent)
+        if continues(keys[agreed:], [unit.key for unit in sent[agreed:]]):
             for unit in sent[len(keys) :]:
                 self._late(unit, at)
-            self._agreed = len(sent)
             return ""
-        self._agreed = len(sent)
         name = frame.records[cause].id
         if not sent:
             self._draft.restart()
@@ -221,7 +188,7 @@ class V1Conversion:
     def _late(self, unit: Unit, at: int) -> None:
         """Append an item that was first sent after its place in the store."""
         frame = self.frame
-        place = frame.history.place_of(unit.origin.message or unit.key[0])
+        place = frame.history.place_of(_message_of(unit) or unit.key[0])
         if unit.part is None and place is not None:
             self._put_user(place, frame.lowered(place), at, role="late")
             self._accounts.find("late-item", unit.key[0])
@@ -229,7 +196,7 @@ class V1Conversion:
         entry_id = self._draft.put(unit, at, role="late")
         noticed = unit.item["type"] == "function_call_output"
         code = "interrupted-call-noticed" if noticed else "late-item"
-        self._accounts.find(code, unit.origin.message)
+        self._accounts.find(code, _message_of(unit))
         if place is not None and unit.part is not None:
             frame.settle_part(place, unit.part, entry_id)
 
@@ -263,7 +230,9 @@ class V1Conversion:
         told = self.frame.told(place, lowered)
         del told["message"]
         queued = self._queue(place, unit, at)
-        entry_id = self._draft.put(unit, at, role=role, native=told, queued_from=queued)
+        entry_id = self._draft.put(
+            unit, at, role=role, native=told, plain=lowered.plain, queued_from=queued
+        )
         self.frame.settle(place, lowered, entry_id)
 
     def _follows_a_kill(self, place: int) -> bool:
@@ -289,9 +258,10 @@ class V1Conversion:
     def _assistant(self, place: int) -> None:
         frame, info, lowered = self.frame, self.frame.info(place), self.frame.lowered(place)
         copied = place < frame.copies
-        frame.native.add(info.tokens, info.cost)
+        cost = info.value.get("cost")
+        frame.native.count(lowered.counts, cost)
         if copied:
-            frame.copied.add(info.tokens, info.cost)
+            frame.copied.count(lowered.counts, cost)
             self._accounts.find("fork-copy", frame.records[place].id)
         question = frame.history.question_of(place, frame.timeline.rules(place))
         if question is not None:
@@ -346,6 +316,10 @@ class V1Conversion:
         self._accounts.find("summary-pinned", frame.records[place].id)
         for folded in {question, place}:
             frame.fold_message(folded, entry_id)
+
+
+def _message_of(unit: Unit) -> str:
+    return values.string(unit.origin.get("message"))
 
 
 def _is_the_shells(lowered: Lowered) -> bool:

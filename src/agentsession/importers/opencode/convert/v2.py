@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agentsession.entries import ConfigEntry, ResponseEntry
+from agentsession.entries import ConfigEntry
 from agentsession.importers.fold import continues
 from agentsession.importers.opencode import names, values
 from agentsession.importers.opencode.convert.accounts import Accounts
@@ -23,6 +23,7 @@ from agentsession.importers.opencode.convert.rows import (
     lower_row,
     provenance_of,
 )
+from agentsession.importers.opencode.convert.steps import response_members
 from agentsession.importers.opencode.convert.turns import Turns, ends_turn
 from agentsession.importers.opencode.convert.units import Unit
 from agentsession.importers.opencode.convert.usage import Sum, usage_of
@@ -86,7 +87,7 @@ class V2Conversion:
         self._state: tuple[int, bool] | None = None
         self._upto = 0
         self._agreed = 0
-        self._cwd = draft.session.header.cwd
+        self._cwd = draft.header.cwd
         self._variant: dict[str, str] = {}
         self._turns = Turns(draft)
         self._has_idle = not preview
@@ -134,7 +135,7 @@ class V2Conversion:
         """Write the link to a fork's origin, where what was copied ends."""
         if self._fork_origin and place >= self._copies:
             link = LinkEntry("fork_of", self._fork_origin)
-            self._draft.add(link, self._draft.session.id, "fork", self._start)
+            self._draft.add(link, self._draft.header.id, "fork", self._start)
             self._fork_origin = ""
 
     # The context.
@@ -356,21 +357,17 @@ class V2Conversion:
             if data.error.type in {"aborted", "tool.interrupted"}:
                 status, incomplete, error = "incomplete", {"reason": "aborted"}, None
         native = {**without_model(lowered.beside), "engine": "rows", "release": self._release}
-        unknown: dict[str, Any] = {NAMESPACE: self._draft.kept(native)}
+        members = response_members(row.id, model, status, usage_of(data.tokens))
+        if incomplete is not None:
+            members["incomplete"] = incomplete
+        if error is not None:
+            members["error"] = error
+        members[NAMESPACE] = native
         if provider:
-            unknown["provider"] = provider
-        entry = ResponseEntry(
-            row.id,
-            model=model,
-            status=status,
-            usage=usage_of(data.tokens),
-            incomplete=incomplete,
-            error=error,
-            unknown=unknown,
-        )
+            members["provider"] = provider
         self.converted.add(data.tokens, data.cost)
         at = done if done is not None and is_plausible(done) else self._times[place]
-        return self._draft.add(entry, row.id, "response", at)
+        return self._draft.write("response", members, row.id, "response", at)
 
     def _dispatch(self, place: int, lowered: LoweredRow, calls: Sequence[tuple[Unit, str]]) -> None:
         contents = lowered.data.contents()

@@ -1,0 +1,205 @@
+"""Plain values as JSON text, in both spellings an import needs: the line's and the hash's.
+
+An entry's id is a hash over its members in canonical JSON, and its line is JSON in the
+format's own spelling. For nearly all values one encoder gives both; where it might not,
+nothing is given, and the caller goes the exact way. Spec: format 6, context 5.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+
+from agentsession import text
+from agentsession._emit import ENCODER_REFUSALS, survey
+from agentsession._scan import MAX_DEPTH, may_be_too_deep
+
+_SAFE_INTEGER: Final = 2**53
+_FLOAT_FROM: Final = 1e-5
+_FLOAT_BELOW: Final = 1e16
+_NUMBER_STARTS: Final = b":,[-"
+_CLASSES: Final = bytes(
+    0x30 if 0x30 <= byte <= 0x39 else 0x70 if byte in _NUMBER_STARTS else 0x78
+    for byte in range(256)
+)
+_LONG_NUMBER: Final = b"p" + b"0" * 16
+_LONG: Final = 1500
+"""From here on walking a value is quicker than looking through its text."""
+
+_SEPARATORS: Final = b"\xe2\x80"
+"""How U+2028 and U+2029 begin, which a line escapes."""
+
+_encode: Final = msgspec.json.Encoder().encode
+_encode_sorted: Final = msgspec.json.Encoder(order="sorted").encode
+
+
+Spelling = tuple[bytes, bytes]
+"""One value's text in a line, and in what is hashed."""
+
+_NOTHING: Final[Spelling] = (b"", b"")
+
+
+def spelled(value: Any, *, plain: bool) -> Spelling | None:
+    """Return a value's two spellings, ``None`` when only the exact way can tell them.
+
+    Args:
+        value: a value of plain containers, as a decoder gives it.
+        plain: whether every float in it is known to read the same in both, as those
+            of :func:`plain_object` are.
+    """
+    try:
+        line = _encode(value)
+        canonical = _encode_sorted(value)
+    except ENCODER_REFUSALS:
+        return None
+    if plain and len(line) < _LONG:
+        if _LONG_NUMBER in line.translate(_CLASSES):
+            return None
+    else:
+        found = survey(value, _SAFE_INTEGER)
+        if found is None or found[0]:
+            return None
+    if len(line) > MAX_DEPTH and may_be_too_deep(line):
+        return None
+    if not line.isascii():
+        if _order_may_differ(line) and _names_astral(value):
+            return None
+        if _SEPARATORS in line:
+            line = _escaped(line)
+    return line, canonical
+
+
+@lru_cache(maxsize=256)
+def given_beside(response: str, hidden: bool, queued_from: str) -> Spelling | None:
+    """Return what the format has beside an item, a comma before each member.
+
+    Its canonical form is in the order of names, all of which come after ``origin``. It is
+    ``None`` when only the exact way can tell.
+
+    Args:
+        response: the model call that produced the item.
+        hidden: whether renderers should not show it.
+        queued_from: the entry it waited as.
+    """
+    members: dict[str, Any] = {"response": response} if response else {}
+    if hidden:
+        members["visible"] = False
+    if queued_from:
+        members["queued_from"] = queued_from
+    if not members:
+        return _NOTHING
+    found = spelled(members, plain=True)
+    return found and (b"," + found[0][1:-1], b"," + found[1][1:-1])
+
+
+def item_spelling(
+    item: Any, given: Spelling | None, beside: dict[str, Any], *, plain: bool
+) -> Spelling | None:
+    """Return the two spellings of an item entry's members, ``None`` for the exact way.
+
+    Args:
+        item: the item: it holds no numbers, and its names are ASCII.
+        given: what :func:`given_beside` gives.
+        beside: the importer's own members, all up to ``origin`` by name.
+        plain: see :func:`spelled`.
+    """
+    if given is None:
+        return None
+    more = more_sorted = b""
+    if beside:
+        found = spelled(beside, plain=plain)
+        if found is None:
+            return None
+        more, more_sorted = b"," + found[0][1:-1], b"," + found[1][1:-1]
+    try:
+        if item["type"] == "function_call_output" and len(item) == _OUTPUT_MEMBERS:
+            line, canonical = _output_spelling(item)
+        else:
+            line, canonical = _encode(item), _encode_sorted(item)
+    except ENCODER_REFUSALS:
+        return None
+    if _SEPARATORS in line:
+        line = _escaped(line)
+    line = b'{"item":%b%b%b}' % (line, given[0], more)
+    return line, b'{"item":%b%b%b}' % (canonical, more_sorted, given[1])
+
+
+def _output_spelling(item: dict[str, Any]) -> Spelling:
+    """Return the two spellings of what a call returned; its text is often long."""
+    output = _encode(item["output"])
+    if output.startswith(b"["):
+        return _encode(item), _encode_sorted(item)
+    name, call = _encode(item["id"]), _encode(item["call_id"])
+    return _OUTPUT % (name, call, output), _SORTED_OUTPUT % (call, name, output)
+
+
+_OUTPUT_MEMBERS: Final = 4
+_OUTPUT: Final = b'{"type":"function_call_output","id":%b,"call_id":%b,"output":%b}'
+_SORTED_OUTPUT: Final = b'{"call_id":%b,"id":%b,"output":%b,"type":"function_call_output"}'
+
+
+def script_text(value: Any) -> str | None:
+    """Return a value with plain floats as JavaScript spells it; ``None`` for the exact way."""
+    try:
+        written = _encode(value)
+    except ENCODER_REFUSALS:
+        return None
+    if _LONG_NUMBER in written.translate(_CLASSES):
+        return None
+    if len(written) > MAX_DEPTH and may_be_too_deep(written):
+        return None
+    return written.decode()
+
+
+def line_text(value: Any) -> bytes:
+    """Return a value without numbers as a line has it."""
+    try:
+        line = _encode(value)
+    except ENCODER_REFUSALS:
+        return text.encode(value)
+    return _escaped(line) if _SEPARATORS in line else line
+
+
+def plain_object(data: bytes) -> dict[str, Any] | None:
+    """Return the object a text holds, if it is certain that every float in it is plain.
+
+    ``None`` says that the exact way has to read it, or that it holds no object.
+    """
+    if len(data) > MAX_DEPTH and may_be_too_deep(data):
+        return None
+    try:
+        value = _decode(data)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return None
+    return value if type(value) is dict else None
+
+
+def _plain_float(token: str) -> float:
+    value = float(token)
+    if not _FLOAT_FROM <= value < _FLOAT_BELOW or value.is_integer():
+        raise ValueError(token)
+    return value
+
+
+_decode: Final = msgspec.json.Decoder(float_hook=_plain_float).decode
+
+
+def _order_may_differ(line: bytes) -> bool:
+    """Whether sorting what is in it by code point and by UTF-16 could give two orders."""
+    return any(lead in line for lead in (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")) and any(
+        lead in line for lead in (b"\xee", b"\xef")
+    )
+
+
+def _names_astral(value: Any) -> bool:
+    """Whether a name has a character above U+FFFF, or might have one."""
+    found = survey(value, _SAFE_INTEGER)
+    return found is None or any(max(joined) > "\uffff" for joined in found[1])
+
+
+def _escaped(line: bytes) -> bytes:
+    if b"\xe2\x80\xa8" not in line and b"\xe2\x80\xa9" not in line:
+        return line
+    return line.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
