@@ -28,6 +28,9 @@ _HEADER_BYTES = 4096
 # So long is a time without its zone; digits after nanoseconds do not count (format 3.3).
 _NANOSECONDS = len("2026-01-01T00:00:00.123456789")
 
+Passes = Callable[[Header], bool]
+"""Whether a session of this header is asked for."""
+
 
 def list_sessions(root: Path, asked: ListFilter) -> Iterator[Summary | AgentSessionError]:
     """Yield the sessions below a root, newest first, then an error for each unreadable file.
@@ -41,10 +44,10 @@ def list_sessions(root: Path, asked: ListFilter) -> Iterator[Summary | AgentSess
     errors: list[AgentSessionError] = []
     # With a limit only the newest are read whole, so their headers are sorted first.
     whole = asked.reads_entries and not asked.limit
-    block = 0 if whole and not _asks_of_headers(asked) else _HEADER_BYTES
+    passes = asked.matches if _asks_of_headers(asked) else None
     for path in _files(root, errors):
         try:
-            summary = _summary(path, asked, block, whole=whole)
+            summary = _summary(path, passes, whole=whole)
         except AgentSessionError as error:
             errors.append(error)
             continue
@@ -59,7 +62,8 @@ def list_sessions(root: Path, asked: ListFilter) -> Iterator[Summary | AgentSess
         except AgentSessionError as error:
             errors.append(error)
             continue
-        if scanned is not None and asked.keep(scanned):
+        # Its header passed when it was read.
+        if scanned is not None and not (asked.current and scanned.superseded_by):
             yielded += 1
             yield scanned
     yield from errors
@@ -146,13 +150,12 @@ def _asks_of_headers(asked: ListFilter) -> bool:
     return bool(asked.cwd or asked.parent_session or asked.after or asked.before)
 
 
-def _summary(path: str, asked: ListFilter, block: int, *, whole: bool) -> Summary | None:
+def _summary(path: str, passes: Passes | None, *, whole: bool) -> Summary | None:
     """Return what a file says of itself; ``None`` when it is gone or its header does not pass.
 
     Args:
         path: the file.
-        asked: what its header has to pass.
-        block: how many bytes to look for the header in at first; 0 for all there are.
+        passes: whether a header passes; ``None`` when all do, and entries are read at once.
         whole: read the entries too, for the name and the successor.
 
     Spec: stores 4.7.
@@ -164,10 +167,12 @@ def _summary(path: str, asked: ListFilter, block: int, *, whole: bool) -> Summar
         fd, status = files.open_with_status(path)
         size = status.st_size
         try:
-            data = os.read(fd, block or size + 1)
-            number, line, data = _first_line(fd, size, data)
+            data = os.read(fd, size + 1 if whole and passes is None else _HEADER_BYTES)
+            number, line = 1, data[: max(0, data.find(b"\n"))].rstrip(b"\r")
+            if not line:
+                number, line, data = _first_line(fd, size, data)
             header = _header(path, number, line, empty=not size)
-            if not asked.matches(header):
+            if passes is not None and not passes(header):
                 return None
             if whole and len(data) < size:
                 data += _rest(fd, size)
