@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
-from agentsession.export.embedded import files, has_files
+from agentsession.export.anchoring import Finder, Places, finder_of
+from agentsession.export.embedded import MARK_NEAR, files, has_files
 from agentsession.export.errors import BadPattern
 from agentsession.export.names import REPLACEMENT
 from agentsession.export.patterns import ANCHORS, Pattern
@@ -37,19 +39,23 @@ class Detector:
 
     Args:
         patterns: further kinds by name, as regular expressions.
+        fast: whether to search with google-re2 when it is installed. What is found is the same.
 
     Attributes:
+        fast: as given.
         found: how many were taken out so far, by kind.
     """
 
-    def __init__(self, patterns: Mapping[str, str] | None = None) -> None:
+    def __init__(self, patterns: Mapping[str, str] | None = None, fast: bool = True) -> None:
+        self.fast = fast
+        self._finder = finder() if fast else None
         self._own = [_own_pattern(name, text) for name, text in (patterns or {}).items()]
         self._given = dict(patterns or {})
         self.found: dict[str, int] = {}
 
-    def __reduce__(self) -> tuple[type[Detector], tuple[dict[str, str]]]:
+    def __reduce__(self) -> tuple[type[Detector], tuple[dict[str, str], bool]]:
         # Other processes compile their own.
-        return Detector, (self._given,)
+        return Detector, (self._given, self.fast)
 
     def __call__(self, text: str) -> str:
         """Return the text without what looks like a credential."""
@@ -69,44 +75,57 @@ class Detector:
 
         With patterns of the user's own the answer is always ``True``.
         """
-        return (
-            bool(self._own)
-            or any(next(anchor.hits(text), None) for anchor in ANCHORS)
-            or has_files(text)
-        )
+        if self._own:
+            return True
+        places = self._finder(text) if self._finder is not None else None
+        if places is not None and not places:
+            return False
+        hits = (next(anchor.hits(text, places), None) for anchor in ANCHORS)
+        return any(hit is not None for hit in hits) or has_files(text, places)
 
     def detect(self, text: str) -> tuple[Detected, ...]:
         """Return what looks like a credential in a text, in order and without overlaps."""
         if len(text) < _SHORTEST:
             return ()
-        found = list(self._anchored_in(text))
+        places = self._finder(text) if self._finder is not None else None
+        if places is not None and not places and not self._own:
+            return ()
+        found = list(_anchored_in(text, places))
         for pattern in self._own:
             found += [
                 Detected(pattern.kind, *pattern.span(match))
                 for match in pattern.expression.finditer(text)
             ]
-        found += self._in_files(text)
+        found += self._in_files(text, places)
         return _apart(found)
 
-    def _anchored_in(self, text: str) -> Iterator[Detected]:
-        for anchor in ANCHORS:
-            done = 0
-            for hit in anchor.hits(text):
-                if hit.start() < done:
-                    continue  # inside what is taken out already
-                for pattern in anchor.patterns:
-                    span = pattern.at(text, hit.start())
-                    if span is not None:
-                        done = span[1]
-                        yield Detected(pattern.kind, *span)
-                        break
-
-    def _in_files(self, text: str) -> Iterator[Detected]:
+    def _in_files(self, text: str, places: Places | None) -> Iterator[Detected]:
         """A data URL is taken out whole when what it holds is to be taken out."""
-        for file in files(text):
+        for file in files(text, places):
             inner = file.data.decode("utf-8", "replace")
             for one in self.detect(inner)[:1]:
                 yield Detected(one.kind, file.start, file.end)
+
+
+def _anchored_in(text: str, places: Places | None) -> Iterator[Detected]:
+    for anchor in ANCHORS:
+        done = 0
+        for hit in anchor.hits(text, places):
+            if hit < done:
+                continue  # inside what is taken out already
+            for pattern in anchor.patterns:
+                span = pattern.at(text, hit)
+                if span is not None:
+                    done = span[1]
+                    yield Detected(pattern.kind, *span)
+                    break
+
+
+@cache
+def finder() -> Finder | None:
+    """Return what finds the places to look at; ``None``, for everywhere, without google-re2."""
+    near = dict.fromkeys(pattern.near for anchor in ANCHORS for pattern in anchor.patterns)
+    return finder_of([*near, MARK_NEAR])
 
 
 def _apart(found: list[Detected]) -> tuple[Detected, ...]:

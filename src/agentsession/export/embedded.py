@@ -11,10 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from agentsession.export.anchoring import Places
+
 # A data URL's head is short; this keeps the search for its beginning short too.
 _LONGEST_HEAD: Final = 300
 _MEDIA: Final = ("image/", "audio/", "video/")
 _MARK: Final = "64,"
+MARK_NEAR: Final = "(?i:;base)64,"
+"""What stands before the base64 of a data URL, as an expression."""
 _PAYLOAD: Final = re.compile(r"[A-Za-z0-9+/_=-]*(?:\\+/[A-Za-z0-9+/_=-]*)*")
 _WHOLE: Final = re.compile(r"[A-Za-z0-9+/_=\s-]*")
 _ALONE: Final = re.compile(r"\n([A-Za-z0-9+/_-]{16,}+={0,2})(?=\n|\Z)")
@@ -44,14 +48,24 @@ class Embedded:
             return None
 
 
-def has_files(text: str) -> bool:
-    """Return whether there is the data URL of something else than a picture, sound or film."""
-    return next(_heads(text), None) is not None
+def has_files(text: str, places: Places | None = None) -> bool:
+    """Return whether there is the data URL of something else than a picture, sound or film.
+
+    Args:
+        text: the text.
+        places: where its base64 begins, if anywhere; everywhere by default.
+    """
+    return next(_heads(text, places), None) is not None
 
 
-def files(text: str) -> Iterator[Embedded]:
-    """Yield the files that stand in a text as base64 data URLs; a whole text may be one."""
-    for start, after in _heads(text):
+def files(text: str, places: Places | None = None) -> Iterator[Embedded]:
+    """Yield the files that stand in a text as base64 data URLs; a whole text may be one.
+
+    Args:
+        text: the text.
+        places: where their base64 begins, if anywhere; everywhere by default.
+    """
+    for start, after in _heads(text, places):
         found = (_WHOLE.fullmatch(text, after) if start == 0 else None) or _PAYLOAD.match(
             text, after
         )
@@ -76,13 +90,14 @@ def decoded(payload: str) -> bytes:
     return base64.b64decode(plain + "=" * (-len(plain) % 4))
 
 
-def _heads(text: str) -> Iterator[tuple[int, int]]:
+def _heads(text: str, places: Places | None) -> Iterator[tuple[int, int]]:
     """Where data URLs of files begin, and where their base64 does."""
-    at = text.find(_MARK)
-    while at >= 0:
-        before = text[max(0, at - _LONGEST_HEAD) : at].lower()
-        head = before[before.rfind("data:") :] if "data:" in before else ""
-        plain = head.isascii() and "," not in head and head.endswith(";base")
-        if plain and not head[5:].startswith(_MEDIA):
-            yield at - len(head), at + len(_MARK)
-        at = text.find(_MARK, at + len(_MARK))
+    for begin, end in ((0, len(text)),) if places is None else places:
+        at = text.find(_MARK, begin, end)
+        while at >= 0:
+            before = text[max(0, at - _LONGEST_HEAD) : at].lower()
+            head = before[before.rfind("data:") :] if "data:" in before else ""
+            plain = head.isascii() and "," not in head and head.endswith(";base")
+            if plain and not head[5:].startswith(_MEDIA):
+                yield at - len(head), at + len(_MARK)
+            at = text.find(_MARK, at + len(_MARK), end)
