@@ -1,4 +1,4 @@
-"""Appending and listing."""
+"""Appending to stores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import agentsession as ags
-from agentsession.stores import JSONLStore, ListFilter, SQLiteStore, Store, SyncPolicy
+from agentsession.stores import JSONLStore, SQLiteStore, Store, SyncPolicy
 from benchmarks import inputs
 from benchmarks.harness import Report, Row, Work, at_most
 
@@ -113,63 +113,3 @@ def _append_to_database(place: Path, entries: Sequence[ags.Entry]) -> Row:
             _appending(store, entries),
             rounds=101,
         )
-
-
-def listing(report: Report, place: Path, sessions: int) -> None:
-    """Listing a file store, header fields only and with names and successors."""
-    root = place / f"listing-{sessions}"
-    if not root.exists():
-        rng = random.Random(9)
-        with JSONLStore(root, sync=SyncPolicy.NEVER) as store:
-            for number in range(sessions):
-                session = store.create(ags.Header(cwd=f"/srv/project-{number % 20}"))
-                store.append(session.id, ags.ConfigEntry(model="m-1"))
-                for turn in range(12):
-                    store.append(session.id, ags.ItemEntry(inputs.item(rng, 400, turn)))
-                store.append(session.id, ags.InfoEntry(f"Session {number}"))
-                store.release(session.id)
-    with JSONLStore(root, read_only=True) as store:
-        report.add(
-            at_most(
-                f"list {sessions} sessions, headers",
-                "scandir + readline each",
-                2.5,
-                lambda: _first_lines(root),
-                lambda: list(store.list()),
-                rounds=5,
-            )
-        )
-        wanted = ListFilter(with_names=True, current=True)
-        report.add(
-            at_most(
-                f"list {sessions} sessions, names",
-                "read and splitlines of every byte",
-                2,
-                lambda: _all_lines(root),
-                lambda: list(store.list(wanted)),
-                rounds=5,
-            )
-        )
-
-
-def _files(root: Path) -> list[str]:
-    found = []
-    for project in os.scandir(root):
-        found += [entry.path for entry in os.scandir(project.path)]
-    return found
-
-
-def _first_lines(root: Path) -> list[bytes]:
-    lines = []
-    for path in _files(root):
-        with open(path, "rb") as file:
-            lines.append(file.readline())
-    return lines
-
-
-def _all_lines(root: Path) -> int:
-    count = 0
-    for path in _files(root):
-        with open(path, "rb") as file:
-            count += len(file.read().splitlines())
-    return count
