@@ -5,7 +5,7 @@ Spec: claude-code 2 and 7, decision D12.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,8 +25,7 @@ from agentsession.importers.claude_code.usage import count, is_odd, key_of, usag
 from agentsession.importers.usage import Tell, Unread, UsageRecord, recorded_cost
 from agentsession.timestamp import Timestamp
 
-_MARK: Final = b'"usage"'
-_BUFFER: Final = 1 << 20
+_BUFFER: Final = 1 << 18
 
 
 def usage_records(source: Source, tell: Tell | None = None) -> Iterator[UsageRecord]:
@@ -44,10 +43,19 @@ def usage_records(source: Source, tell: Tell | None = None) -> Iterator[UsageRec
             yield from file_usage(log, tell)
 
 
+class _Usage(msgspec.Struct, gc=False):
+    input_tokens: Any = None
+    cache_read_input_tokens: Any = None
+    cache_creation_input_tokens: Any = None
+    cache_creation: Any = None
+    output_tokens: Any = None
+    output_tokens_details: Any = None
+
+
 class _Message(msgspec.Struct, gc=False):
     id: Any = None
     model: Any = None
-    usage: Any = None
+    usage: _Usage | None = None
     stop_reason: Any = None
 
 
@@ -63,13 +71,9 @@ class _Line(msgspec.Struct, gc=False):
     message: _Message | None = None
 
 
-class _Other(msgspec.Struct, gc=False):
-    """A line that counts nothing: it must be an object, and nothing in it is looked at."""
-
-
 _NAMES: Final = {found.name: found.encode_name for found in msgspec.structs.fields(_Line)}
-_decode: Final = msgspec.json.Decoder(_Line).decode
-_pass: Final = msgspec.json.Decoder(_Other).decode
+_DECODER: Final = msgspec.json.Decoder(_Line)
+_decode, _decode_lines = _DECODER.decode, _DECODER.decode_lines
 
 
 def file_usage(path: Path, tell: Tell | None = None) -> Iterator[UsageRecord]:
@@ -79,78 +83,113 @@ def file_usage(path: Path, tell: Tell | None = None) -> Iterator[UsageRecord]:
         path: the file.
         tell: called with what could not be read.
     """
-    waiting: dict[str, _Line] = {}
-    ended: set[str] = set()
-    unread = Unread(str(path), tell)
+    answers = _Answers(Unread(str(path), tell))
     number = 0
     try:
         with path.open("rb", buffering=_BUFFER) as file:
-            for line in file:
-                number += 1
+            while chunk := file.read(_BUFFER):
+                chunk += file.readline()
+                lines = chunk.count(b"\n") + (not chunk.endswith(b"\n"))
                 try:
-                    if _MARK not in line:
-                        _pass(line)
-                        continue
-                    read = _decode(line)
+                    found = _decode_lines(chunk)
                 except REFUSALS:
-                    _take_exactly(line, number, waiting, ended, unread)
-                    continue
-                if read.type == names.ASSISTANT:
-                    _take(read, waiting, ended)
+                    found = []
+                if len(found) == lines:
+                    answers.take(found)
+                else:
+                    answers.take_exactly(chunk, number)
+                number += lines
     except OSError as error:
-        unread.file(error)
-    unread.done()
-    for key, read in waiting.items():
-        found = _record(key, read, complete=key in ended)
-        if found is not None:
-            yield found
+        answers.unread.file(error)
+    answers.unread.done()
+    yield from answers.records()
 
 
-def _take(read: _Line, waiting: dict[str, _Line], ended: set[str]) -> None:
-    message = read.message
-    if message is None or message.model == names.SYNTHETIC or message.usage is None:
-        return
-    if not isinstance(read.uuid, str) or not read.uuid:
-        # It stands in no tree, and no import makes anything of it.
-        return
-    key = message.id if isinstance(message.id, str) and message.id else read.uuid
-    if message.stop_reason is not None:
-        ended.add(key)
-    known = waiting.get(key)
-    if known is None or _made(known) <= _made(read):
-        waiting[key] = read
+class _Answers:
+    """The answers of one file: of each the record that counts.
+
+    Args:
+        unread: told of lines that cannot be read.
+    """
+
+    def __init__(self, unread: Unread) -> None:
+        self.unread = unread
+        self._waiting: dict[str, _Line] = {}
+        self._ended: set[str] = set()
+
+    def take(self, found: Iterable[_Line]) -> None:
+        """Take in the records of some lines."""
+        for read in found:
+            if read.type == names.ASSISTANT:
+                self._take(read)
+
+    def take_exactly(self, chunk: bytes, before: int) -> None:
+        """Take in lines some of which are no record, or several, as an import takes them."""
+        for number, line in enumerate(chunk.split(b"\n"), before + 1):
+            try:
+                self.take([_decode(line)])
+                continue
+            except REFUSALS:
+                pass
+            for part in split_tail(line.rstrip(b"\r\n")):
+                if is_blank(part):
+                    continue
+                read = _exact(part)
+                if read is None:
+                    self.unread.line(number)
+                elif read.type == names.ASSISTANT:
+                    self._take(read)
+
+    def _take(self, read: _Line) -> None:
+        message, uuid = read.message, read.uuid
+        if message is None or message.usage is None or message.model == names.SYNTHETIC:
+            return
+        if not isinstance(uuid, str) or not uuid:
+            # It stands in no tree, and no import makes anything of it.
+            return
+        key = message.id if isinstance(message.id, str) and message.id else uuid
+        if message.stop_reason is not None:
+            self._ended.add(key)
+        known = self._waiting.get(key)
+        if known is None or _made(known) <= count(message.usage.output_tokens):
+            self._waiting[key] = read
+
+    def records(self) -> Iterator[UsageRecord]:
+        """Yield what each answer used."""
+        for key, read in self._waiting.items():
+            found = _record(key, read, complete=key in self._ended)
+            if found is not None:
+                yield found
 
 
 def _made(read: _Line) -> int:
     usage = read.message.usage if read.message is not None else None
-    return count(usage.get("output_tokens")) if isinstance(usage, dict) else 0
+    return count(usage.output_tokens) if usage is not None else 0
 
 
-def _take_exactly(
-    line: bytes, number: int, waiting: dict[str, _Line], ended: set[str], unread: Unread
-) -> None:
-    """Take in a line that the fast decoder refuses; it may be several records, as in an import."""
-    for part in split_tail(line.rstrip(b"\r\n")):
-        if is_blank(part):
-            continue
-        members = members_of(part)
-        if members is None:
-            unread.line(number)
-            continue
-        told = {name: value_of(members.get(wire)) for name, wire in _NAMES.items()}
-        inner = told.pop("message")
-        inner = inner if isinstance(inner, dict) else {}
-        message = _Message(*(inner.get(name) for name in _Message.__struct_fields__))
-        read = _Line(**told, message=message)
-        if read.type == names.ASSISTANT:
-            _take(read, waiting, ended)
+def _exact(line: bytes) -> _Line | None:
+    """A record that the fast decoder refuses; ``None`` for what is none."""
+    members = members_of(line)
+    if members is None:
+        return None
+    told = {name: value_of(members.get(wire)) for name, wire in _NAMES.items()}
+    inner = told.pop("message")
+    inner = inner if isinstance(inner, dict) else {}
+    used = inner.get("usage")
+    if isinstance(used, dict):
+        usage = _Usage(*(used.get(name) for name in _Usage.__struct_fields__))
+    else:
+        usage = None
+    message = _Message(inner.get("id"), inner.get("model"), usage, inner.get("stop_reason"))
+    return _Line(**told, message=message)
 
 
 def _record(key: str, read: _Line, *, complete: bool) -> UsageRecord | None:
     message = read.message
-    usage = usage_of(message.usage) if message is not None else None
-    if message is None or usage is None:
+    if message is None or message.usage is None:
         return None
+    native = msgspec.structs.asdict(message.usage)
+    usage = usage_of(native) or {}
     session = _string(read.origin) or _string(read.session)
     if isinstance(read.agent, str) and read.agent:
         session = f"{session}-agent-{read.agent}"
@@ -164,7 +203,7 @@ def _record(key: str, read: _Line, *, complete: bool) -> UsageRecord | None:
         recorded_cost({"costUSD": read.cost}) if read.cost is not None else None,
         key_of(key),
         complete,
-        is_odd(message.usage),
+        is_odd(native),
     )
 
 

@@ -6,7 +6,7 @@ the thinking tokens in all releases. Spec: format 5.6, decision D12, claude-code
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from agentsession.importers.usage import Told
@@ -61,21 +61,28 @@ def count(value: object) -> int:
 
 def is_odd(native: object) -> bool:
     """Return whether an answer's counts say something that is no number of tokens."""
-    return any(found is not None and count(found) != found for found in _numbers(native))
+    if not isinstance(native, dict):
+        return False
+    if _has_odd(native, _NAMES):
+        return True
+    for member, inner in _INNER:
+        told = native.get(member)
+        if isinstance(told, dict) and _has_odd(told, inner):
+            return True
+    return False
 
 
-def _numbers(native: object) -> Iterator[object]:
-    if isinstance(native, dict):
-        yield from (native.get(name) for name in _NAMES)
-        for member, inner in _INNER:
-            told = native.get(member)
-            if isinstance(told, dict):
-                yield from (told.get(name) for name in inner)
+def _has_odd(native: Mapping[str, Any], counts: Sequence[str]) -> bool:
+    for name in counts:
+        found = native.get(name)
+        if found is not None and count(found) != found:
+            return True
+    return False
 
 
 def key_of(message_id: str) -> str:
     """Return what names an answer in every copy of it."""
-    return f"claude:{message_id}"
+    return message_id
 
 
 def told_of(message_id: str, native: Mapping[str, Any]) -> Told:
