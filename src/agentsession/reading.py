@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from agentsession import _buffers, convergence, id_blocks, ijson, text, versions
+from agentsession import _buffers, convergence, id_blocks, ijson, strictness, text, versions
 from agentsession.codec import Undecodable, WrongID, WrongParents, decode_entry, decode_header
 from agentsession.entries import Entry
 from agentsession.entry_ids import id_problem
@@ -45,7 +45,13 @@ class Readable(Protocol):
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | Readable
 
 
-def read(source: Source, *, allow_newer: bool = False, verify_ids: bool = True) -> Session:
+def read(
+    source: Source,
+    *,
+    allow_newer: bool = False,
+    verify_ids: bool = True,
+    strict: bool = False,
+) -> Session:
     """Return the session in a file, given by path, as an open binary file, or as bytes.
 
     The source is only read. A last line that was cut short is reported in
@@ -56,6 +62,8 @@ def read(source: Source, *, allow_newer: bool = False, verify_ids: bool = True) 
         allow_newer: read minor versions this release does not know, keeping what is unknown.
         verify_ids: where ids are hashes (from 0.5 on), compute each of them. Without it a
             changed line is not noticed, and ``session.notes`` says so.
+        strict: decode every line to its last byte and refuse what a reader forgives: a cut
+            last line, and what JSON readers take in different ways, such as a name used twice.
 
     Spec: format 7, later drafts 3.5.
 
@@ -68,17 +76,19 @@ def read(source: Source, *, allow_newer: bool = False, verify_ids: bool = True) 
         OSError: when the file cannot be read.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return load(bytes(source), allow_newer=allow_newer, verify_ids=verify_ids)
+        return load(bytes(source), allow_newer=allow_newer, verify_ids=verify_ids, strict=strict)
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
         whole = _buffers.whole(path)
-        return _Reader(whole, path, allow_newer=allow_newer, verify_ids=verify_ids).session()
+        reader = _Reader(whole, path, allow_newer=allow_newer, verify_ids=verify_ids)
+        reader.strict = strict
+        return reader.session()
     data = source.read()
     if not isinstance(data, bytes):
         raise TypeError("open the file in binary mode to read a session from it")
     name = getattr(source, "name", None)
     found = name if isinstance(name, str) else None
-    return load(data, path=found, allow_newer=allow_newer, verify_ids=verify_ids)
+    return load(data, path=found, allow_newer=allow_newer, verify_ids=verify_ids, strict=strict)
 
 
 def load(
@@ -87,13 +97,16 @@ def load(
     path: str | Path | None = None,
     allow_newer: bool = False,
     verify_ids: bool = True,
+    strict: bool = False,
 ) -> Session:
     """Return the session in bytes; ``path`` names the file in messages.
 
     Raises:
         AgentSessionError: as :func:`read`.
     """
-    return _Reader(data, path, allow_newer=allow_newer, verify_ids=verify_ids).session()
+    reader = _Reader(data, path, allow_newer=allow_newer, verify_ids=verify_ids)
+    reader.strict = strict
+    return reader.session()
 
 
 _BLOCK = 1 << 18
@@ -119,6 +132,7 @@ class _Reader:
         self.path = path
         self.allow_newer = allow_newer
         self.verify_ids = verify_ids
+        self.strict = False
         self.block = b""
         self.offset = 0
         self.position = 0
@@ -221,7 +235,13 @@ class _Reader:
         except UnsupportedFormat as error:
             raise UnsupportedFormat(f"{self._place()}: {error}", format=error.format) from error
         self._check_utf8(line, header.version)
+        self._check_strictly(line)
         return header
+
+    def _check_strictly(self, line: bytes) -> None:
+        problem = strictness.problem(line) if self.strict else ""
+        if problem:
+            raise self._damaged(f"{problem}, and the reading is strict")
 
     def _check_utf8(self, line: bytes, version: Version) -> None:
         if text.is_utf8(line):
@@ -264,6 +284,9 @@ class _Reader:
             found = envelopes_of(lines, version) if is_utf8(block) else None
         if found is None:
             return False
+        # Lines whose ids are certain are plain already.
+        if self.strict and not self.verify_ids and any(map(strictness.problem, lines_of(block)[0])):
+            return False
         ids, parents, types = found
         if ids and not self.rows.extended(ids, parents, types, (self.data, self.offset, end)):
             return False
@@ -281,12 +304,15 @@ class _Reader:
             except Undecodable as error:
                 if self.position < len(self.data) or not self._is_cut(error, version):
                     raise self._refusal(error) from error
+                if self.strict:
+                    raise self._damaged(f"{error}, and the reading is strict") from error
                 self.truncated = TruncatedLine(
                     self.number, line, error, self.start, is_json=error.is_json
                 )
                 self.regular = False
                 return
             self._check_utf8(line, version)
+            self._check_strictly(line)
             if versions.has_content_ids(version):
                 self._check_identity(line, entry)
             if entry.id in rows.index:

@@ -36,6 +36,9 @@ TABLE = {
     "asf-torn-tail": (READS, 1, "truncated: line 6 was cut short: not JSON: "),
     "asf-two-records-one-line": ("line 4: not JSON: ", 1, ""),
 }
+FORGIVEN = {"asf-duplicate-keys", "asf-lone-surrogate"}
+"""Readable, with something inside a body that other readers may take in another way."""
+
 UNLISTABLE = {"asf-bom-and-crlf", "asf-empty", "asf-header-torn", "asf-only-newline"}
 
 
@@ -79,7 +82,12 @@ def test_verify(call: Caller, name: str) -> None:
         assert checked.err.count("\n") == 1
     else:
         assert (checked.err, report.err) == ("", "")
-        assert checked.out.splitlines()[-1].startswith(ending)
+        lines = checked.out.splitlines()
+        assert [line for line in lines if not line.startswith("note: ")][-1].startswith(ending)
+        unclear = "used twice" if name == "asf-duplicate-keys" else "lone surrogate"
+        forgiven = [line for line in lines if line.startswith("note: entry ")]
+        assert all(unclear in line for line in forgiven)
+        assert bool(forgiven) is (name in FORGIVEN)
         assert report.json["ok"] is (code == 0)
 
 

@@ -51,8 +51,10 @@ def test_a_request_that_cannot_be_rebuilt_is_an_error_line(call: Caller, tmp_pat
     path.write_bytes(path.read_bytes().replace(b'"odd":1', b'"odd":1e999'))
     checked = call("verify", path)
     assert checked.code == 1
-    error, counts = checked.out.splitlines()
+    error, counts, note = checked.out.splitlines()
     assert error.startswith(f"{answer}  ERROR ")
+    assert note.startswith("note: entry ")
+    assert note.endswith("the number 1e999 is beyond any double")
     assert counts == "0 verified, 0 without hash, 1 failed"
     (response,) = call("verify", "--json", path).json["responses"]
     assert response["outcome"] == "error"

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from agentsession import strictness
 from agentsession.cli import sources
 from agentsession.cli.commands import Command, allow_newer_option, json_option, source_arguments
 from agentsession.cli.output import Output, Span, open_output, open_plain
@@ -20,6 +21,8 @@ from agentsession.session import Session
 from agentsession.verification import Form, Outcome, Result, Verification
 
 _NOTHING = "nothing to verify: the session has a header and no entries"
+
+_UNCLEAR_SHOWN = 5
 
 
 @click.command("verify", cls=Command)
@@ -90,7 +93,13 @@ class _Check:
                 )
         for record in self.records:
             notes += [f"records to {record.leaf}: {note}" for note in record.notes]
-        return [*notes, *self.session.notes]
+        return [*notes, *self._unclear(), *self.session.notes]
+
+    def _unclear(self) -> list[str]:
+        """What a reader forgives in the bodies of entries, and other readers may take otherwise."""
+        found = list(strictness.findings(self.session))
+        more = len(found) - _UNCLEAR_SHOWN
+        return [*found[:_UNCLEAR_SHOWN], f"and {more} more"] if more > 0 else found
 
 
 def _listed(results: list[Result]) -> str:
