@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agentsession import environment, payload, text
-from agentsession.entries import ENVELOPE, Entry, Time
+from agentsession.entry import ENVELOPE, Entry, Time
 from agentsession.errors import InvalidEntry, NotGit
 from agentsession.kinds import (
     ANY,

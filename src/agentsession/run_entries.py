@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agentsession.entries import Entry, Time
+from agentsession.entry import Entry, Time
 from agentsession.kinds import ANY, ITEM, STRING, STRINGS, record
 from agentsession.members import MISSING, Member, Written
 from agentsession.parts import Trigger, Unknown
