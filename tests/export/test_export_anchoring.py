@@ -149,6 +149,27 @@ def test_a_hit_does_not_hide_another() -> None:
         assert detector.detect("BEGIN BEARER A1B2C3D4E5F6G7H8 PRIVATE KEY")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "AKIA_pa\u017f\u017fword: 'hunter22-x1'",
+        "whsec_passWorD = hunter22-x1",
+        "k-api_\u212aey = a1b2c3d4e5f6g7h8",
+        "sk-x_access_to\u212aen = a1b2c3d4e5f6g7h8",
+        "password\x1c:\u2003hunter22x1",
+        "api_key\u00a0=\v'a1b2c3d4e5f6g7h8'",
+        "--token\x85a1b2c3d4e5f6g7h8",
+        "Authorization: ba\u017f\u0131c dXNlcjpwYXNzd29yZA==",
+        "password=abcdefg1",
+        "password=abcdef1g",
+        "password=1abcdefg",
+    ],
+)
+def test_what_python_alone_takes_for_equal_is_found(text: str) -> None:
+    assert PLAIN.detect(text)
+    assert FAST.detect(text) == PLAIN.detect(text)
+
+
 def test_a_text_too_long_for_the_engine_is_looked_at_everywhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
