@@ -11,11 +11,15 @@ import os
 import stat
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 DIRECTORY_MODE = 0o755
 FILE_MODE = 0o600
 LEFT_BEHIND_SECONDS = 3600
+
+# Small enough to stay in a cache, and to be given the same memory again.
+_COMPARED = 1 << 16
 
 # A system writes no more than this in one call.
 _ONE_WRITE = 1 << 30
@@ -84,6 +88,21 @@ def content(path: Path) -> bytes:
     """
     with open(open_file(path), "rb") as file:
         return file.read()
+
+
+def has_exactly(path: Path, pieces: Iterable[bytes]) -> bool:
+    """Return whether a regular file holds these pieces and nothing else; little is read at once.
+
+    Raises:
+        OSError: when it cannot be read.
+    """
+    with open(open_file(path), "rb", buffering=_COMPARED) as file:
+        for piece in pieces:
+            for start in range(0, len(piece), _COMPARED):
+                wanted = piece[start : start + _COMPARED]
+                if file.read(len(wanted)) != wanted:
+                    return False
+        return not file.read(1)
 
 
 def write_new(path: Path, data: bytes) -> int:

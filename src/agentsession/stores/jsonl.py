@@ -267,7 +267,7 @@ class JSONLStore:
         self._check_open()
         with failing("compare", session.id):
             path = listing.find(self.root, session.id)
-            return path is not None and files.content(path) == b"".join(session.lines())
+            return path is not None and files.has_exactly(path, session.lines())
 
     # What files add to it.
 
