@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from array import array
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -115,12 +116,15 @@ class Node:
         settings: the settings here.
         last: the last node written in a line after it that adds no item.
         state: what the importer wants to remember here.
+        first, below: the nodes that add an item to the context here, by their keys.
     """
 
     __slots__ = (
+        "below",
         "context",
         "depth",
         "entry_id",
+        "first",
         "folded",
         "homes",
         "key",
@@ -151,6 +155,24 @@ class Node:
         self.context = self
         self.last = self
         self.state: Any = None
+        # Nearly every context is gone on from in one way only.
+        self.first: Node | None = None
+        self.below: dict[Hashable, Node] | None = None
+
+    def following(self, key: Hashable) -> Node | None:
+        """Return the node that adds an item to the context here; ``None`` for none yet."""
+        if self.first is not None and self.first.key == key:
+            return self.first
+        return self.below.get(key) if self.below is not None else None
+
+    def followed(self, node: Node) -> None:
+        """Take in a node that adds an item here; of two that add the same the first counts."""
+        if self.first is None:
+            self.first = node
+        elif self.first.key != node.key:
+            if self.below is None:
+                self.below = {}
+            self.below.setdefault(node.key, node)
 
 
 class TreeDraft:
@@ -174,13 +196,13 @@ class TreeDraft:
         self._parents: list[str | None] = []
         self._types: list[str] = []
         self._end = self._text.tell()
-        self._ends = [self._end]
+        self._ends = array("q", [self._end])
         self._taken: set[str] = set()
         self._mark = b',"%b":' % namespace.encode()
         self.namespace = namespace
         self.root = Node("", None, 0, Settings(), folded=())
         self.last = self.root
-        self._next: dict[tuple[int, Hashable], Node] = {}
+        self._folds: dict[tuple[int, tuple[Hashable, ...]], Node] = {}
 
     # Finding.
 
@@ -188,7 +210,7 @@ class TreeDraft:
         """Follow keys down from a node; return where it ends and how many were found."""
         at = node.context
         for found, key in enumerate(keys):
-            following = self._next.get((id(at), key))
+            following = at.following(key)
             if following is None:
                 return (at.last if found else node.context.last), found
             at = following
@@ -243,13 +265,13 @@ class TreeDraft:
         )
         new = Node(added, node, node.depth + 1, node.settings, key=unit.key)
         new.state = node.state
-        self._next.setdefault((id(node.context), unit.key), new)
+        node.context.followed(new)
         return new
 
     def _placed(self, node: Node, unit: Unit, added: str) -> Node:
         new = Node(added, node, node.depth + 1, node.settings, key=unit.key)
         new.state = node.state
-        self._next.setdefault((id(node.context), unit.key), new)
+        node.context.followed(new)
         return new
 
     def add(self, node: Node, entry: Entry, native_id: str, role: str, ts: str) -> Node:
@@ -320,8 +342,8 @@ class TreeDraft:
         """
         path_keys, homes = self.keys_at(node)
         keys = [unit.key for unit in sent]
-        known = ("fold", tuple(keys))
-        found = self._next.get((id(node), known))
+        known = (id(node), tuple(keys))
+        found = self._folds.get(known)
         if found is not None:
             return found
         keepable = 0
@@ -365,7 +387,7 @@ class TreeDraft:
             homes=("",) * folding.changed + tuple(kept),
         )
         new.state = at.state
-        self._next[id(node), known] = new
+        self._folds[known] = new
         return new
 
     def _append(self, node: Node, entry: Entry, native_id: str, role: str, ts: str) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from sys import intern
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -34,6 +34,9 @@ from agentsession.importers.claude_code.lines import (
     value_of,
 )
 from agentsession.timestamp import Timestamp
+
+if TYPE_CHECKING:
+    from agentsession.importers.claude_code.transcript import Answer
 
 _FIRST: Final = "2020"
 _LAST: Final = "2100"
@@ -79,6 +82,8 @@ class Record:
         kinds: the types of the blocks of its message.
         noted: what becomes of it at the end of a conversion.
         original: the record that this one is a copy of.
+        above: the record that it stands below, as the transcript finds it.
+        answer: the answer that it is a part of; ``None`` for others, and for copies.
         unflagged_from: the first file that has it without the mark of an error.
     """
 
@@ -87,6 +92,8 @@ class Record:
         "_members",
         "_message",
         "_usage",
+        "above",
+        "answer",
         "branch",
         "calls",
         "content",
@@ -136,6 +143,8 @@ class Record:
         self.noted = ""
         self.raw = raw
         self.original: Record | None = None
+        self.above: Record | None = None
+        self.answer: Answer | None = None
         self.unflagged_from: int | None = None
         self.unknown: tuple[str, ...] | None = None
         self._message: dict[str, Any] | None = None
@@ -173,8 +182,8 @@ class Record:
     def _place(self, head: Head) -> None:
         """Take in where the record stands, and what surrounded it."""
         kind, subtype = self.type, head.subtype
-        self.uuid = head.uuid or ""
-        self.parent = head.parent or ""
+        self.uuid = intern(head.uuid or "")
+        self.parent = intern(head.parent or "")
         # There are few of these, and many records.
         self.version = intern(head.version or "")
         self.cwd = intern(head.cwd or "")
@@ -213,13 +222,14 @@ class Record:
             else:
                 self.model = intern(model)
         self.role = message.role
-        self.stop_reason = message.stop_reason
+        stop = message.stop_reason
+        self.stop_reason = intern(stop) if type(stop) is str else stop
         if message.usage is not NOTHING:
             self._usage = message.usage
         if self.type not in _SPOKEN:
             return
         if self.is_answer and message.id:
-            self.message_id = message.id
+            self.message_id = intern(message.id)
         self.content = content = message.content
         if isinstance(content, list):
             self._look_inside(content)

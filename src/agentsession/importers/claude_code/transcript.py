@@ -88,8 +88,6 @@ class Transcript:
         self.orphans: list[Record] = []
         self.broken = 0
         self.progress_links = 0
-        self._parents: dict[Record, Record | None] = {}
-        self._answer_of: dict[Record, Answer] = {}
         self._answers: dict[str, Answer] = {}
         self._beside: dict[Record, list[Record]] = {}
         self._results: dict[str, Record] = {}
@@ -111,12 +109,11 @@ class Transcript:
                 known.unflagged_from = record.file
             return
         self.by_uuid[record.uuid] = record
-        self._parents[record] = self._found_parent(record, before)
+        record.above = parent = self._found_parent(record, before)
         if record.is_answer:
             self._take_answer(record)
         elif record.type == names.USER:
             self._take_results(record)
-        parent = self._parents[record]
         if parent is not None and (record.type == names.ATTACHMENT or record.is_local_command):
             self._beside.setdefault(parent, []).append(record)
 
@@ -145,24 +142,24 @@ class Transcript:
                 self._copy(record, known)
                 return
         answer.records.append(record)
-        self._answer_of[record] = answer
+        record.answer = answer
         for call in record.calls:
             self._owner.setdefault(call, answer)
 
     def _copy(self, record: Record, known: Record) -> None:
         """Say that a record, and with it all above it, is a copy."""
-        mine: Record | None = self._parents.get(record)
-        theirs: Record | None = self._parents.get(known)
+        mine: Record | None = record.above
+        theirs: Record | None = known.above
         record.original = known
         while mine is not None and mine is not theirs and mine.original is None:
             if theirs is not None and mine.index <= theirs.index:
                 return
-            if mine in self._answer_of:
+            if mine.answer is not None:
                 return
-            above = self._parents.get(mine)
+            above = mine.above
             if theirs is not None and mine.says(theirs):
                 mine.original = theirs
-                theirs = self._parents.get(theirs)
+                theirs = theirs.above
             elif mine.index > known.index:
                 # A prompt of several blocks is copied as several records.
                 self.orphans.append(mine)
@@ -186,12 +183,12 @@ class Transcript:
 
     def parent(self, record: Record) -> Record | None:
         """Return the record above another one; copies are passed over."""
-        found = self._parents.get(record.original or record)
+        found = (record.original or record).above
         return found.original or found if found is not None else None
 
     def answer_of(self, record: Record) -> Answer | None:
         """Return the answer that a record is a part of."""
-        return self._answer_of.get(record.original or record)
+        return (record.original or record).answer
 
     def beside(self, record: Record) -> Sequence[Record]:
         """Return the attachments and command outputs that hang directly below a record."""

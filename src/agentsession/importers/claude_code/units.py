@@ -62,6 +62,8 @@ class Units:
                     known.forget()
                 self._made.clear()
             made = self._made[record] = self._make(record)
+            # Most records are asked for once; again, their blocks are decoded for it.
+            record.content = None
         return made
 
     def _make(self, record: Record) -> list[Piece]:
@@ -174,7 +176,7 @@ class Units:
     ) -> Piece:
         """The one unit of a record whose message is one plain block."""
         name = record.uuid
-        found = Piece((name, 0), name, item, origin, record.time or self._times.of(record))
+        found = Piece(name, name, item, origin, record.time or self._times.of(record))
         found.source = record
         found.response, found.native, found.hidden = response, native, hidden
         found.record = record.number
@@ -194,7 +196,8 @@ class Units:
         native: bytes = b"",
         response: str = "",
     ) -> Piece:
-        found = Piece.of(made, (record.uuid, place), record.uuid, self._times.of(record))
+        key = (record.uuid, place) if place else record.uuid
+        found = Piece.of(made, key, record.uuid, self._times.of(record))
         if place:
             found.role = f"item{place}"
         found.response, found.native, found.hidden = response, native, hidden
