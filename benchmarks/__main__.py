@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import export, growth, inputs, listing, opencode, record, stores
+from benchmarks import claude_code, export, growth, inputs, listing, opencode, record, stores
 from benchmarks.harness import Report, at_most, command, faster, machine
 
 
@@ -57,6 +57,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         report, asked.place, min(asked.size, 50_000_000)
     ),
     "opencode": lambda report, asked: opencode.opencode(report, asked.place, *asked.opencode),
+    "claude_code": lambda report, asked: claude_code.claude_code(report, asked.place, asked.claude),
     "growth": lambda _report, asked: growth.growth(asked.place, asked.sizes, asked.docs),
 }
 """Every benchmark by name, in the order of a whole run."""

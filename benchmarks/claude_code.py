@@ -1,127 +1,68 @@
-"""A long Claude Code log: one pass of a JSON decoder, usage, and the whole import, as ratios.
+"""A long Claude Code log against one pass of a JSON decoder over it: usage, import, memory.
 
-    python benchmarks/claude_code.py [MEGABYTES]
-
-The aim, for 50 MB: usage within 1.5 times one ``orjson.loads`` pass over the log, the
-import within five times that pass, and memory below three times the log.
+The log is that of :mod:`benchmarks.claude_log`. The store is on a disk or not, as the place
+of the inputs is; an import writes it and reads it back.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import tempfile
-import time
-import uuid
-from collections.abc import Callable, Iterator
+import shutil
 from pathlib import Path
 
 import orjson
 
 from agentsession.importers.claude_code.importer import ClaudeCode
 from agentsession.importers.run import Work, import_sessions
+from benchmarks.claude_log import claude_log
+from benchmarks.harness import Report, Row, at_most, peak_bytes
 
-SESSION = "11111111-2222-4333-8444-555555555555"
-LINE = "def work(value: int) -> int:  # é\n    return value * 2 + 1\n"
-
-
-def lines(size: int) -> Iterator[bytes]:
-    """Yield the lines of a session of about so many bytes."""
-    made = turn = 0
-    parent: str | None = None
-    common = {"isSidechain": False, "userType": "external", "cwd": "/home/dev/project"}
-    common |= {"sessionId": SESSION, "version": "2.1.200", "gitBranch": "main"}
-
-    def line(kind: str, **more: object) -> bytes:
-        nonlocal parent, made
-        name = str(uuid.UUID(int=made * 7919 + turn + 1))
-        at = f"2026-03-{1 + turn // 8000:02d}T{turn // 400 % 20:02d}:{turn // 7 % 60:02d}:00.000Z"
-        told = {"parentUuid": parent, **common, "type": kind, "uuid": name, "timestamp": at}
-        written = json.dumps({**told, **more}, ensure_ascii=False).encode() + b"\n"
-        parent = name
-        made += len(written)
-        return written
-
-    usage = {"input_tokens": 4, "cache_creation_input_tokens": 900}
-    usage |= {"cache_read_input_tokens": 40_000, "output_tokens": 300}
-    while made < size:
-        turn += 1
-        if turn % 9 == 1:
-            yield line("user", message={"role": "user", "content": f"Please do step {turn}. " * 8})
-        call = f"toolu_{turn}"
-        answer = {"id": f"msg_{turn}", "type": "message", "role": "assistant"}
-        answer |= {"model": "claude-opus-4-5", "stop_reason": "tool_use", "usage": usage}
-        said = {"type": "text", "text": f"I look at file {turn}. " * 10}
-        edit = {"file_path": f"/home/dev/project/src/m{turn}.py", "new_string": LINE * 6}
-        asked = {"type": "tool_use", "id": call, "name": "Edit", "input": edit}
-        yield line("assistant", message={**answer, "content": [said]}, requestId=f"req_{turn}")
-        yield line("assistant", message={**answer, "content": [asked]}, requestId=f"req_{turn}")
-        result = {"tool_use_id": call, "type": "tool_result", "content": LINE * 30}
-        yield line(
-            "user",
-            message={"role": "user", "content": [result]},
-            toolUseResult={"filePath": "m.py", "originalFile": LINE * 40, "structuredPatch": []},
-        )
+_BASELINE = "one orjson.loads pass over the log"
+_LOADED = """
+from pathlib import Path
+import agentsession.stores.jsonl
+from agentsession.importers.run import Work, import_sessions
+from agentsession.importers.claude_code.importer import ClaudeCode
+"""
+_IMPORT = """
+importer = ClaudeCode()
+import_sessions([Work(importer, importer.find([Path({root!r})]))], {store!r})
+"""
 
 
-def timed(work: Callable[[], object]) -> float:
-    """Return how many seconds some work takes."""
-    began = time.process_time()
-    work()
-    return time.process_time() - began
+def claude_code(report: Report, place: Path, size: int) -> None:
+    """Usage, import and the memory of an import of a log of about so many bytes."""
+    root = place / f"claude-{size}"
+    shutil.rmtree(root, ignore_errors=True)
+    log = claude_log(root, size)
+    store = place / "claude-store"
 
+    def decode() -> None:
+        with log.open("rb") as file:
+            for line in file:
+                orjson.loads(line)
 
-def decode(path: Path) -> None:
-    """Decode each line of a file."""
-    with path.open("rb") as file:
-        for line in file:
-            orjson.loads(line)
-
-
-def convert(root: Path, target: Path) -> None:
-    """Import a directory."""
-    importer = ClaudeCode()
-    report = import_sessions([Work(importer, importer.find([root]))], target)
-    assert report.ok, report.more["alarms"]
-
-
-def peak() -> int:
-    """Return the most memory this process ever had, in KiB."""
-    told = Path("/proc/self/status").read_text(encoding="utf-8")
-    return next(int(line.split()[1]) for line in told.splitlines() if line.startswith("VmHWM"))
-
-
-def main() -> None:
-    """Build the log, and print the ratios."""
-    size = int(sys.argv[1]) if len(sys.argv) > 1 else 50
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder, "projects", "-home-dev-project")
-        root.mkdir(parents=True)
-        path = root / f"{SESSION}.jsonl"
-        with path.open("wb") as file:
-            file.writelines(lines(size * 1_000_000))
-        length = path.stat().st_size
-        base = min(timed(lambda: decode(path)) for _ in range(3))
+    def usage() -> None:
         importer = ClaudeCode()
         (source,) = importer.find([root])
-        counted = min(
-            timed(lambda: sum(1 for _ in importer.usage_records(source))) for _ in range(3)
-        )
-        print(f"{length / 1e6:.0f} MB: one pass {base:.2f} s")
-        print(f"usage {counted / base:.2f} times, asked for 1.5")
-        took = timed(lambda: convert(root, Path(folder, "store")))
-        print(f"import {took / base:.2f} times, asked for 5")
-        code = (
-            "import sys; sys.path.insert(0, sys.argv[1]); "
-            "import claude_code as c; from pathlib import Path; a = c.peak(); "
-            "c.convert(Path(sys.argv[2]), Path(sys.argv[3])); print(c.peak() - a)"
-        )
-        here = str(Path(__file__).parent)
-        command = [sys.executable, "-c", code, here, str(root), str(Path(folder, "again"))]
-        grown = int(subprocess.run(command, check=True, capture_output=True).stdout) * 1024
-        print(f"memory {grown / length:.2f} times, asked for 3")
+        for _ in importer.usage_records(source):
+            pass
+
+    def convert() -> None:
+        shutil.rmtree(store, ignore_errors=True)
+        importer = ClaudeCode()
+        done = import_sessions([Work(importer, importer.find([root]))], store)
+        if not done.ok:
+            raise AssertionError(done.more["alarms"])
+
+    report.add(at_most("Claude Code log: usage", _BASELINE, 1.5, decode, usage))
+    report.add(at_most("Claude Code log: import", _BASELINE, 5, decode, convert, rounds=5))
+    shutil.rmtree(store, ignore_errors=True)
+    report.add(_memory(root, store, log.stat().st_size))
+    shutil.rmtree(store, ignore_errors=True)
 
 
-if __name__ == "__main__":
-    main()
+def _memory(root: Path, store: Path, size: int) -> Row:
+    before = peak_bytes(_LOADED)
+    peak = peak_bytes(_LOADED + _IMPORT.format(root=str(root), store=str(store)))
+    ratio = (peak - before) / size
+    return Row("Claude Code log: memory", "the size of the log", "< 3x", (ratio,), ratio < 3)
