@@ -1,4 +1,4 @@
-"""Cost as work grows: seconds and memory by the size of the input, as a table and as plots.
+"""Cost as work grows: time and memory by the size of the input, as a table and as plots.
 
 Each figure comes from a process of its own. ``--docs DIR`` puts the table between its marks
 in ``DIR/performance.md`` and the plots in ``DIR/performance``.
@@ -44,7 +44,7 @@ class Cost:
 
     Attributes:
         size: bytes of the input.
-        seconds: by the clock, the least of the runs.
+        seconds: of processor time, the least of the runs.
         memory: bytes beyond what the process had before, the least of the runs.
     """
 
@@ -59,6 +59,7 @@ Costs = dict[str, list[Cost]]
 
 def growth(place: Path, megabytes: Sequence[float], docs: Path | None) -> Costs:
     """Measure every work at every size, print the table, and put it into the docs if asked."""
+    where = machine()
     found: Costs = {name: [] for name in STEPS}
     for number in megabytes:
         for name, costs in found.items():
@@ -76,21 +77,33 @@ def growth(place: Path, megabytes: Sequence[float], docs: Path | None) -> Costs:
         from benchmarks.growth_plots import plot  # noqa: PLC0415 - only where plots are asked for
 
         plot(found, docs / "performance")
-        written = f"{told}\n\n{pictures()}\n\n{machine()}."
+        written = f"{told}\n\n{pictures()}\n\n{where}."
         _put_between(docs / "performance.md", written)
     return found
 
 
 def _input(name: str, place: Path, size: int) -> Path:
-    if name != "import":
-        return agent_sessions.session_file(place / f"agent-{size}.jsonl", size)
-    root = place / f"claude-{size}"
-    if not root.exists():
-        beside = root.with_suffix(".tmp")
-        beside.mkdir(parents=True, exist_ok=True)
-        claude_log(beside, size)
-        beside.rename(root)
-    return root
+    """The input of a work, made by a process of its own: making a big one takes memory."""
+    kind = "claude" if name == "import" else "agent"
+    path = place / (f"claude-{size}" if kind == "claude" else f"agent-{size}.jsonl")
+    if not path.exists():
+        _python(
+            "-c", f"from benchmarks.growth import make_{kind} as make; make({str(path)!r}, {size})"
+        )
+    return path
+
+
+def make_agent(path: str, size: int) -> None:
+    """Make a session of about ``size`` bytes."""
+    agent_sessions.session_file(Path(path), size)
+
+
+def make_claude(path: str, size: int) -> None:
+    """Make a home with a Claude Code log of about ``size`` bytes."""
+    beside = Path(f"{path}.tmp")
+    beside.mkdir(parents=True, exist_ok=True)
+    claude_log(beside, size)
+    beside.rename(path)
 
 
 def _cost(name: str, small: Path, source: Path, place: Path) -> Cost:
@@ -105,13 +118,17 @@ def _cost(name: str, small: Path, source: Path, place: Path) -> Cost:
 
 
 def _run(name: str, small: Path, source: Path, room: Path) -> tuple[float, int]:
-    words = [name, *map(str, (small, source, room))]
-    step = [sys.executable, "-m", "benchmarks.growth_step", *words]
-    done = subprocess.run(step, capture_output=True, text=True, check=False, cwd=_HERE)
-    if done.returncode:
-        raise RuntimeError(f"{name} of {source}: {done.stderr}")
-    found: Any = json.loads(done.stdout.splitlines()[-1])
+    told = _python("-m", "benchmarks.growth_step", name, *map(str, (small, source, room)))
+    found: Any = json.loads(told.splitlines()[-1])
     return found[0], found[1]
+
+
+def _python(*words: str) -> str:
+    command = [sys.executable, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=_HERE)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(words)}: {done.stderr}")
+    return done.stdout
 
 
 def table(costs: Costs) -> str:
@@ -128,14 +145,16 @@ def _cell(cost: Cost) -> str:
 
 def _size(size: int) -> str:
     megabytes = size / _MEGABYTE
-    return f"{megabytes / 1000:.2g} GB" if megabytes >= 995 else f"{megabytes:.2g} MB"
+    if megabytes >= 995:
+        return f"{megabytes / 1000:.2g} GB"
+    return f"{megabytes:.0f} MB" if megabytes >= 10 else f"{megabytes:.2g} MB"
 
 
 def _number(value: float) -> str:
     """Two digits that say something."""
     if value >= 100:
         return f"{round(value, -1 if value < 1000 else -2):,.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2g}"
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def pictures() -> str:

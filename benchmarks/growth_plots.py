@@ -17,7 +17,7 @@ _MEGABYTE = 1_000_000
 
 
 def plot(costs: Costs, folder: Path) -> None:
-    """Write one PNG for each work: seconds and memory by the size of the input."""
+    """Write one PNG for each work: time and memory by the size of the input."""
     from benchmarks.growth import WHAT  # noqa: PLC0415 - that module loads this one on demand
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -26,7 +26,7 @@ def plot(costs: Costs, folder: Path) -> None:
             figure = Figure(figsize=(7, 2.6), dpi=110, layout="constrained")
             figure.suptitle(f"{name}: {WHAT[name]}", fontsize=9)
             left, right = figure.subplots(1, 2)
-            _line(left, found, [cost.seconds for cost in found], "seconds")
+            _line(left, found, [cost.seconds for cost in found], "seconds of processor time")
             _line(right, found, [cost.memory / _MEGABYTE for cost in found], "MB of memory")
             # Without the version of the program that drew it, equal figures give equal files.
             figure.savefig(folder / f"{name}.png", metadata={"Software": None})

@@ -1,10 +1,10 @@
-"""One work on one input, in a process of its own: its seconds, and the memory it took.
+"""One work on one input, in a process of its own: its processor time, and its memory.
 
     python -m benchmarks.growth_step WORK SMALL INPUT ROOM
 
 SMALL is a small input of the same kind: the work is done on it first, so that what a process
-does once is not counted. Prints a JSON list: seconds, and bytes of peak memory beyond what
-the process had before.
+does once is not counted. Prints a JSON list: seconds of processor time, and bytes of peak
+memory beyond what the process had before.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ def main(name: str, small: str, source: str, room: str) -> None:
     gc.collect()
     before = memory("VmRSS")
     work = STEPS[name](Path(source), Path(room, "whole"))
-    started = time.perf_counter()
+    started = time.process_time()
     kept = work()
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     print(json.dumps([seconds, memory("VmHWM") - before]))
     del kept
 

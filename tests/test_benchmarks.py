@@ -115,13 +115,21 @@ def test_plots_of_equal_figures_are_equal(tmp_path: Path) -> None:
         (0.0123, "0.012"),
         (1.25, "1.2"),
         (9.97, "10"),
-        (12.34, "12.3"),
+        (12.34, "12"),
         (123.4, "120"),
         (1234, "1,200"),
     ],
 )
 def test_numbers_of_the_table(value: float, written: str) -> None:
     assert module("growth")._number(value) == written
+
+
+@pytest.mark.parametrize(
+    ("size", "written"),
+    [(52_000, "0.052 MB"), (1_004_223, "1 MB"), (100_001_396, "100 MB"), (1_000_000_001, "1 GB")],
+)
+def test_sizes_of_the_table(size: int, written: str) -> None:
+    assert module("growth")._size(size) == written
 
 
 def test_names_and_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -120,7 +120,7 @@ def _cells(summary: Summary) -> tuple[str, ...]:
         "-" if summary.size is None else str(summary.size),
         summary.header.cwd or "-",
         summary.superseded_by or "-",
-        "-" if summary.path is None else str(summary.path),
+        summary.file or "-",
     )
 
 
@@ -140,5 +140,5 @@ def _summary_fields(summary: Summary) -> dict[str, Any]:
         "continued_in": summary.superseded_by,
         "size": summary.size,
         "modified": str(summary.modified) if summary.modified else None,
-        "path": None if summary.path is None else str(summary.path),
+        "path": summary.file or None,
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from agentsession.cli.output import Span
-from agentsession.cli.words import cells, clean, padded
+from agentsession.cli.words import cells, clean
 
 GAP = "  "
 WIDEST = 120
@@ -26,14 +26,13 @@ def row(texts: Sequence[str], widths: Sequence[int], styles: Sequence[str]) -> l
     A text behind the last width is not filled.
     """
     spans: list[Span] = []
+    last = len(texts) - 1
     for position, text in enumerate(texts):
         shown = clean(text)
-        last = position == len(texts) - 1
-        width = 0 if last or position >= len(widths) else widths[position]
-        style = styles[position] if position < len(styles) else ""
-        spans.append((shown, style))
-        if not last:
-            spans.append(padded("", max(0, width - cells(shown))) + GAP)
+        spans.append((shown, styles[position] if position < len(styles) else ""))
+        if position < last:
+            width = widths[position] if position < len(widths) else 0
+            spans.append(" " * (width - cells(shown)) + GAP)
     return spans
 
 

@@ -98,11 +98,6 @@ def _cells_of(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
-def padded(text: str, width: int) -> str:
-    """Return text filled with spaces to a number of columns; longer text as it is."""
-    return text + " " * (width - cells(text))
-
-
 def fitted(text: str, width: int) -> str:
     """Return text cut to a number of columns, with an ellipsis where it was cut."""
     if cells(text) <= width:
