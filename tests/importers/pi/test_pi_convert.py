@@ -268,7 +268,9 @@ def test_a_branch_summary_enters_the_context(write: Write) -> None:
     )
     session = converted(path).session
     (summary,) = [e for e in session.entries if isinstance(e, BranchSummaryEntry)]
-    assert session[summary.from_].type == "response"
+    left = session[summary.from_]
+    assert left.type == "run"
+    assert session[left.parent or ""].type == "response"
     assert (summary.usage or {})["input_tokens"] == 7
     assert len(sent(session, "resp-e")) == 3
 
@@ -288,7 +290,7 @@ def test_a_fork_is_linked_and_its_copies_cause_no_request(write: Write) -> None:
     assert not [e for e in session.entries if isinstance(e, ResponseEntry)]
     (link,) = [e for e in session.entries if isinstance(e, LinkEntry)]
     assert (link.rel, link.session) == ("fork_of", "p")
-    assert [e.type for e in session.path()][-2:] == ["link", "item"]
+    assert [e.type for e in session.path()][-3:] == ["link", "run", "item"]
 
 
 def test_a_parent_that_is_gone_ends_the_path(write: Write) -> None:

@@ -118,4 +118,6 @@ def test_a_damaged_file_is_imported_and_adds_up(
             for lower in LOWER:
                 lower(pieces, wire.target_of(entry), profile_of_response(entry))
     session.context()
+    for leaf in session.leaves:
+        session.verify_records(leaf.id)
     list(usage_records(Source("pi", (str(place),))))

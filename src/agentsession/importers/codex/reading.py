@@ -17,7 +17,6 @@ from agentsession.importers.codex.calls import Element, Ending, error_of
 from agentsession.importers.codex.compacting import compacted
 from agentsession.importers.codex.lines import Line, mapping, string
 from agentsession.importers.codex.releases import version_of
-from agentsession.importers.codex.segments import Segment
 from agentsession.importers.codex.settings import Settings
 from agentsession.importers.codex.showing import DISPLAY, Showing
 from agentsession.importers.codex.state import ASKED_BY_TOOL, ASKED_BY_USER, State
@@ -32,6 +31,7 @@ from agentsession.importers.codex.units import (
     unit_of,
 )
 from agentsession.importers.codex.writer import Writer
+from agentsession.importers.segments import Segment
 from agentsession.record_entries import RunEntry
 
 _INTERRUPTED: Final = Ending("interrupted")

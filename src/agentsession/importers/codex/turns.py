@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Final
 
 from agentsession.entries import Entry
-from agentsession.importers.codex.segments import Segment
 from agentsession.importers.codex.writer import NAMESPACE, Writer
+from agentsession.importers.segments import Segment
 from agentsession.record_entries import RunEntry
 from agentsession.runs import Run, open_run
 from agentsession.vocabulary import RunReason

@@ -16,9 +16,9 @@ from agentsession.entries import Entry, ItemEntry
 from agentsession.header import Header
 from agentsession.importers import drafting
 from agentsession.importers.codex.lines import mapping
-from agentsession.importers.codex.segments import Segment
 from agentsession.importers.codex.units import Unit
 from agentsession.importers.drafting import Node, TreeDraft
+from agentsession.importers.segments import Segment
 from agentsession.importers.telling import Told, tell
 from agentsession.items import Item
 

@@ -97,7 +97,9 @@ class _Conversion(Writing):
         if not self._linked and entry.place not in self._forked.copies:
             node = self._link(node)
         self._synced = False
+        self._turns.enter(entry)
         node, wanted = self._written(entry, node, wanted)
+        self._turns.leave(entry)
         self._nodes[entry.place], self._wanted[entry.place] = node, wanted
         if not self._synced and parent is not None and parent.place in self._edits:
             self._edits.setdefault(entry.place, self._edits[parent.place])
@@ -156,9 +158,13 @@ class _Conversion(Writing):
                 self._accounts.find(code, entry.name)
             return self._note(entry, node, code)
         node = self._edited(entry.parent, node)
+        window = self._window_at(entry.parent, self._release)
+        if record.role == pi.USER and entry.place not in self._forked.copies:
+            if self._turns.begins(entry):
+                node = self._settled(entry, node)
+            node = self._begun(entry, node)
         if record.role == pi.RESULT:
             node = self._dispatched(entry, node)
-        window = self._window_at(entry.parent, self._release)
         window.push(entry)
         return self._sync(entry, node)
 
@@ -222,7 +228,7 @@ class _Conversion(Writing):
             level=string(message.get("thinkingLevel")) or wanted.level,
         )
         if requested:
-            node = self._sync(entry, node)
+            node = self._begun(entry, self._sync(entry, node))
             node = self._configure(entry, node, wanted)
             self._count(entry, wanted)
         self._totals.message(message, copied=copied)
@@ -231,13 +237,14 @@ class _Conversion(Writing):
             if requested:
                 self._accounts.find("failed-message-branched", entry.name)
             window.push(entry)
+            answer = self._ended(entry, answer, branch=requested)
             return (node if requested else answer), wanted
         before = len(window.units)
         window.push(entry)
         same = self._tip is node and self._agreed == before
         if same and len(window.units) - before == answer.depth - node.depth:
             self._tip, self._agreed = answer, len(window.units)
-        return answer, wanted
+        return self._ended(entry, answer, branch=False), wanted
 
     def _answer(self, entry: Native, node: Node, release: Release, *, requested: bool) -> Node:
         """Write the items of a message and, when it answers a request, the response."""
@@ -251,6 +258,8 @@ class _Conversion(Writing):
             response = response_of(entry, name, release)
             self._totals.written(response.get("usage"))
             node = self._told(node, ResponseEntry, response, entry.name, role="response", ts=ts)
+            whole = "error" not in response and "incomplete" not in response
+            self._turns.responded(name, whole=whole)
         else:
             code = "fork-copy" if entry.place in self._forked.copies else "no-request"
             self._accounts.find(code, entry.name)

@@ -90,6 +90,11 @@ class Window:
             return unit
         return replace(unit, item={**unit.item, "call_id": call.item["call_id"]})
 
+    @property
+    def waits(self) -> bool:
+        """Whether a call has no result yet."""
+        return bool(self._pending)
+
     def close(self) -> None:
         """Answer the calls that have no result. Spec: pi 6."""
         self.units += [notice(call, self._caller) for call in self._pending.values()]

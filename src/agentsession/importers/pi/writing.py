@@ -25,10 +25,12 @@ from agentsession.importers.pi.settings import NAMESPACE, Setting, change
 from agentsession.importers.pi.times import of, times
 from agentsession.importers.pi.totals import Totals
 from agentsession.importers.pi.transcript import Native, Transcript
+from agentsession.importers.pi.turns import Turns
 from agentsession.importers.pi.usage import usage_of
 from agentsession.importers.pi.window import Lowered, Window, build
 from agentsession.importers.telling import Told, tell
 from agentsession.parts import Harness
+from agentsession.record_entries import RunEntry
 
 FORMAT: Final = "agentsession/0.3"
 HARNESS: Final = "pi"
@@ -66,6 +68,7 @@ class Writing:
         self._items: dict[str, str | None] = {}
         self._folds: set[str] = set()
         self._newest = ""
+        self._turns = Turns()
         self._release = release
         # The last context edit above each entry below which nothing was sent yet.
         self._edits: dict[int, Native] = {}
@@ -183,6 +186,7 @@ class Writing:
 
     def _item(self, node: Node, unit: Unit, response: str) -> Node:
         node = self._draft.put(node, replace(unit, response=response) if response else unit)
+        self._turns.item(unit.item, response)
         kind = unit.item.get("type")
         if kind == "function_call":
             self._items[node.entry_id] = string(unit.item.get("call_id"))
@@ -193,6 +197,7 @@ class Writing:
     def _new(self, node: Node) -> Node:
         """Take note of an entry that was just written."""
         self._newest = node.entry_id
+        self._turns.wrote(node)
         return node
 
     def _branch_summary(self, entry: Native, unit: Unit) -> BranchSummaryEntry:
@@ -264,6 +269,29 @@ class Writing:
     ) -> Node:
         new = tell(self._draft, node, Told(entry_type, members), name, role=role, ts=ts)
         return self._carried(node, self._new(new))
+
+    def _settled(self, entry: Native, node: Node) -> Node:
+        """Answer the calls that an earlier run left, before what begins a new one."""
+        window = self._window
+        if not window.waits and not (window.units and window.units[-1].record < 0):
+            return node
+        window.close()
+        return self._sync(entry, node)
+
+    def _begun(self, entry: Native, node: Node) -> Node:
+        """Write that a run begins, where one does."""
+        if not self._turns.begins(entry):
+            return node
+        told, ts = self._turns.begin(entry), self._times[entry.place]
+        return self._told(node, RunEntry, told, entry.name, role="run", ts=ts)
+
+    def _ended(self, entry: Native, node: Node, *, branch: bool) -> Node:
+        """Write that a run ends, where an answer ends one."""
+        told = self._turns.end(self._draft, node, entry.record.message, branch=branch)
+        if told is None:
+            return node
+        ts = self._times[entry.place]
+        return self._told(node, RunEntry, told, entry.name, role="end", ts=ts)
 
     def _carried(self, node: Node, new: Node) -> Node:
         """What stood at a node stands at one that adds no item as well."""

@@ -24,12 +24,21 @@ class Segment:
     Attributes:
         run: the run's id.
         last: its last response's id; ``None`` before there is one.
+        tip: what was written last, for an importer whose sessions branch.
+        simple: whether each was written below the one before it.
     """
 
     run: str
     last: str | None = None
+    tip: object = None
+    simple: bool = True
     _whole: bool = False
     _open: set[str] = field(default_factory=set)
+
+    def follow(self, above: object, tip: object) -> None:
+        """Take note of where something was written."""
+        self.simple = self.simple and above is self.tip
+        self.tip = tip
 
     def item(self, item: Mapping[str, Any]) -> None:
         """Take in an item that was written."""
@@ -43,9 +52,13 @@ class Segment:
         """Take in a response that was written."""
         self.last, self._whole = response, whole
 
+    def is_settled(self) -> bool:
+        """Return whether no call lacks its output, beyond doubt."""
+        return self.simple and not self._open
+
     def is_done(self) -> bool:
         """Return whether it ends with a whole answer, and no call lacks its output."""
-        return self.last is not None and self._whole and not self._open
+        return self.last is not None and self._whole and self.is_settled()
 
 
 def _is_plain(output: Mapping[str, Any]) -> bool:
