@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from agentsession.entries import Entry, ResponseEntry
+from agentsession.entries import CompactionEntry, Entry, ItemEntry, ResponseEntry
 from agentsession.importers.claude_code import usage as claude_code
 from agentsession.importers.codex import usage as codex
 from agentsession.importers.identity import imported_id
 from agentsession.importers.noted import Noted, noted
 from agentsession.importers.pi import usage as pi
-from agentsession.importers.usage import Told, UsageRecord, decoded, recorded_cost
+from agentsession.importers.usage import Told, UsageRecord, decoded, recorded_cost, tokens_of
 from agentsession.record_entries import CustomEntry
 from agentsession.session import Session
 
@@ -66,7 +66,34 @@ class Calls:
             return
         held = self._held.setdefault(told.slot, [])
         held[:] = [(old, one) for old, one in held if self._is_above(old, entry)]
+        if isinstance(entry, CompactionEntry):
+            self._take_back(entry, record)
         held.append((entry, record))
+
+    def _take_back(self, entry: CompactionEntry, record: UsageRecord) -> None:
+        """Drop what an earlier import took for an answer, before the compaction was recorded.
+
+        It stands where the compaction stands, and used the same.
+        """
+        used = tokens_of(record.usage)
+        for held in self._held.values():
+            held[:] = [
+                (old, one)
+                for old, one in held
+                if not isinstance(old, ResponseEntry)
+                or tokens_of(one.usage) != used
+                or self._asked_at(old) != entry.parent
+            ]
+
+    def _asked_at(self, response: ResponseEntry) -> str | None:
+        """The entry below which an answer begins."""
+        at = response.parent
+        while at is not None:
+            above = self._session.get(at)
+            if not isinstance(above, ItemEntry) or above.response != response.response_id:
+                break
+            at = above.parent
+        return at
 
     def rest(self) -> Iterator[UsageRecord]:
         """Yield the records that were held."""

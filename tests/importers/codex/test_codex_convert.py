@@ -339,6 +339,24 @@ def test_segments_of_a_thread_are_one_tree(tmp_path: Path) -> None:
     assert [(e.rel, e.session) for e in entries(fork, LinkEntry)] == [("fork_of", THREAD)]
 
 
+@pytest.mark.parametrize("place", ["C:\\Users\\dev\\.codex\\sessions\\", "/home/dev/.codex/"])
+@pytest.mark.parametrize("last", ["4", "8", "11"])
+def test_the_database_says_which_segment_is_current(tmp_path: Path, place: str, last: str) -> None:
+    """Also one that others go on from, and so is not read last."""
+    import sqlite3
+
+    home = tmp_path / "home"
+    shutil.copytree(RECORDINGS / "0.171.0-branch" / "codex", home)
+    files = sorted(path.name for path in home.rglob(f"rollout-*{THREAD}*.jsonl"))
+    name = dict(zip(("4", "8", "11"), files, strict=True))[last]
+    database = sqlite3.connect(home / "state_5.sqlite")
+    database.execute("CREATE TABLE threads (id TEXT, name TEXT, rollout_path TEXT)")
+    database.execute("INSERT INTO threads VALUES (?, '', ?)", (THREAD, place + name))
+    database.commit()
+    database.close()
+    assert texts(convert(home))[-1] == f"Answer {last}."
+
+
 def test_a_fork_without_its_origin_is_told_by_its_turns(tmp_path: Path) -> None:
     whole, alone = tmp_path / "whole", tmp_path / "alone"
     shutil.copytree(RECORDINGS / "0.145.0-branch" / "codex", whole)

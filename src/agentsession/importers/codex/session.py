@@ -5,7 +5,7 @@ Spec: codex 5 and 10, decisions D5 to D8.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from agentsession import text
@@ -64,6 +64,7 @@ class Conversion:
         self._index = index
         self._thread = thread
         self._files = _ordered(index, thread)
+        self._current = _current(index, thread, self._files)
         self._accounts = Ledger(CODES)
         first = index.threads[thread][0]
         self._first = first
@@ -81,8 +82,14 @@ class Conversion:
             known = self._index.file(base)
             if known is not None and end is not None and known in self._files:
                 self._wanted.setdefault(known.path, set()).add(end)
+        ended: Mark | None = None
         for rollout in self._files:
             self._read(rollout)
+            if rollout is self._current:
+                ended = self._writer.mark()
+        if ended is not None and self._current is not self._files[-1]:
+            # Others go on from the current file, and so could not be read before it.
+            self._writer.back(ended)
         for copy in self._index.copies.get(self._thread, ()):
             for line in copy.lines():
                 self._accounts.left_out(self._accounts.open(_kind(line), line.place), "other-copy")
@@ -168,7 +175,7 @@ class Conversion:
                 self._forked(rollout, now=not copied)
             elif at == copied:
                 self._forked(rollout, now=True)
-        reading.end(final=rollout is self._files[-1])
+        reading.end(final=rollout is self._current)
         for end in wanted:
             self._remember(rollout, end)
         if forked and not began:
@@ -208,7 +215,7 @@ class Conversion:
         if name:
             writer.add(InfoEntry(name), self._thread, "title", "")
         files: dict[str, Any] = {"files": [rollout.name for rollout in self._files]}
-        if self._files[-1].archived:
+        if self._current.archived:
             files["archived"] = True
         writer.note({"thread": files}, self._thread, "thread", "")
 
@@ -257,8 +264,14 @@ def _kind(line: Line) -> str:
     return f"{line.kind}:{line.name}" if line.name else line.kind
 
 
+def _current(index: Index, thread: str, files: Sequence[Rollout]) -> Rollout:
+    """The file that the thread goes on in: by the database, or the last."""
+    named = index.told.current.get(thread, "")
+    return next((rollout for rollout in files if rollout.name == named), files[-1])
+
+
 def _ordered(index: Index, thread: str) -> list[Rollout]:
-    """A thread's files, each behind those it goes on from, the current one last."""
+    """A thread's files, each behind those it goes on from; the current one last, if it can be."""
     files = index.threads[thread]
     current = index.told.current.get(thread, "")
     ordered = sorted(files, key=lambda rollout: rollout.name == current)
