@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from agentsession import text
 from agentsession.errors import NotJSON
+from agentsession.members import join_members, string_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,12 +75,13 @@ class Columns(tuple[Column, ...]):
         A column of JSON text is the value it holds when it holds one; other text
         is a string, a number a number, null null, and a blob base64 text.
         """
-        members = (text.encode(c.name) + b":" + _member(c) for c in self)
-        return b"{" + b",".join(members) + b"}"
+        return join_members({column.name: _member(column) for column in self})
 
 
 def _member(column: Column) -> bytes:
     value = column.value
+    if value is None:
+        return b"null"
     if isinstance(value, bytes):
         return text.encode(base64.b64encode(value).decode("ascii"))
     if isinstance(value, str) and column.name in _JSON_COLUMNS:
@@ -90,4 +92,4 @@ def _member(column: Column) -> bytes:
     if isinstance(value, float) and not math.isfinite(value):
         # JSON has no infinity, and SQLite stores no NaN.
         return text.encode(str(value))
-    return text.encode(value)
+    return string_text(value) if isinstance(value, str) else text.encode(value)

@@ -196,6 +196,8 @@ def decode_object(data: bytes) -> tuple[dict[str, Any] | None, str]:
 
 def json_bytes(value: float | str | bytes | None) -> bytes:
     """Return the JSON text a column holds, whatever type SQLite gave it."""
+    if type(value) is bytes:
+        return value
     if isinstance(value, bytes):
         # A plain copy of what may be a subclass.
         return bytes(value)

@@ -54,14 +54,16 @@ class Member(Generic[T]):
     def __get__(self, view: Members | None, owner: type[Members]) -> Self | T:
         if view is None:
             return self
-        value: Any = view.value.get(self.name)
-        fits, read = self._fits, self._read
-        found = self._default
-        if fits is None or isinstance(value, fits):
-            found = value if read is None else read(value)
+        found: Any = view.value.get(self.name)
+        value: T
+        fits = self._fits
+        if fits is not None and not isinstance(found, fits):
+            found = self._default
+        elif self._read is not None:
+            found = self._read(found)
         # The next time the view itself has it.
-        view.__dict__[self._attribute] = found
-        return found
+        view.__dict__[self._attribute] = value = found
+        return value
 
     def fits(self, value: object) -> bool:
         """Return whether a value has the declared type."""

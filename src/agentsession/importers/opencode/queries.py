@@ -33,6 +33,10 @@ _KINDS: Final = {
     tables.SESSION_MESSAGE: records.ROW,
     **dict.fromkeys(tables.QUEUES, records.QUEUE),
 }
+# Text comes as plain bytes, without a copy more; what is no text stays what it is.
+_DATA: Final = (
+    "CASE WHEN typeof(data) IN ('text', 'blob') THEN CAST(data AS BLOB) ELSE data END AS data"
+)
 _NO_MESSAGE: Final = "its message does not exist"
 _NO_SESSION: Final = "its session has no record"
 
@@ -254,7 +258,7 @@ def _messages(
         return
     created = source.column(table, "time_created")
     cursor = source.select(
-        f"SELECT id, {created}, data FROM {source.table(table)} WHERE session_id = ?",  # noqa: S608
+        f"SELECT id, {created}, {_DATA} FROM {source.table(table)} WHERE session_id = ?",  # noqa: S608
         (session_id,),
     )
     head = source.unit(table, "")
@@ -275,7 +279,7 @@ def _parts(source: Source, session_id: str) -> Iterator[PartRecord]:
     if not source.has(tables.PART) or not source.has(tables.MESSAGE):
         return
     cursor = source.select(
-        f"SELECT id, message_id, data FROM {source.table(tables.PART)} WHERE message_id IN"  # noqa: S608
+        f"SELECT id, message_id, {_DATA} FROM {source.table(tables.PART)} WHERE message_id IN"  # noqa: S608
         f" (SELECT id FROM {source.table(tables.MESSAGE)} WHERE session_id = ?)",
         (session_id,),
     )

@@ -7,6 +7,7 @@ nothing is given, and the caller goes the exact way. Spec: format 6, context 5.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
@@ -38,7 +39,8 @@ _encode_sorted: Final = msgspec.json.Encoder(order="sorted").encode
 Spelling = tuple[bytes, bytes]
 """One value's text in a line, and in what is hashed."""
 
-_NOTHING: Final[Spelling] = (b"", b"")
+NOTHING: Final[Spelling] = (b"", b"")
+"""The spelling of no members at all."""
 
 
 def spelled(value: Any, *, plain: bool) -> Spelling | None:
@@ -89,30 +91,38 @@ def given_beside(response: str, hidden: bool, queued_from: str) -> Spelling | No
     if queued_from:
         members["queued_from"] = queued_from
     if not members:
-        return _NOTHING
+        return NOTHING
     found = spelled(members, plain=True)
     return found and (b"," + found[0][1:-1], b"," + found[1][1:-1])
 
 
+def beside(name: str, value: Mapping[str, Any], *, plain: bool) -> Spelling | None:
+    """Return the two spellings of one member more, with its comma; nothing for an empty one."""
+    if not value:
+        return NOTHING
+    found = spelled(value, plain=plain)
+    if found is None:
+        return None
+    head = f',"{name}":'.encode()
+    return head + found[0], head + found[1]
+
+
 def item_spelling(
-    item: Any, given: Spelling | None, beside: dict[str, Any], *, plain: bool
+    item: Mapping[str, Any],
+    given: Spelling | None,
+    native: Spelling | None,
+    origin: Spelling | None,
 ) -> Spelling | None:
     """Return the two spellings of an item entry's members, ``None`` for the exact way.
 
     Args:
-        item: the item: it holds no numbers, and its names are ASCII.
+        item: the item, as ``units`` builds them: it holds no numbers, and its names are ASCII.
         given: what :func:`given_beside` gives.
-        beside: the importer's own members, all up to ``origin`` by name.
-        plain: see :func:`spelled`.
+        native: what the agent recorded, as :func:`beside` gives it.
+        origin: where the item comes from, likewise; its name is between the other two's.
     """
-    if given is None:
+    if given is None or native is None or origin is None:
         return None
-    more = more_sorted = b""
-    if beside:
-        found = spelled(beside, plain=plain)
-        if found is None:
-            return None
-        more, more_sorted = b"," + found[0][1:-1], b"," + found[1][1:-1]
     try:
         if item["type"] == "function_call_output" and len(item) == _OUTPUT_MEMBERS:
             line, canonical = _output_spelling(item)
@@ -122,11 +132,11 @@ def item_spelling(
         return None
     if _SEPARATORS in line:
         line = _escaped(line)
-    line = b'{"item":%b%b%b}' % (line, given[0], more)
-    return line, b'{"item":%b%b%b}' % (canonical, more_sorted, given[1])
+    line = b'{"item":%b%b%b%b}' % (line, given[0], native[0], origin[0])
+    return line, b'{"item":%b%b%b%b}' % (canonical, native[1], origin[1], given[1])
 
 
-def _output_spelling(item: dict[str, Any]) -> Spelling:
+def _output_spelling(item: Mapping[str, Any]) -> Spelling:
     """Return the two spellings of what a call returned; its text is often long."""
     output = _encode(item["output"])
     if output.startswith(b"["):

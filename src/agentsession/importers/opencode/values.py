@@ -64,6 +64,8 @@ def is_null(value: object) -> bool:
 
 def truthy(value: object) -> bool:
     """Return whether JavaScript takes a JSON value for true: not null, false, 0 or ``""``."""
+    if value is None:
+        return False
     if isinstance(value, (dict, list)):
         return True
     if isinstance(value, float) and math.isnan(value):

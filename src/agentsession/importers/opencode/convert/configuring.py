@@ -47,7 +47,11 @@ class Configuration:
         configured = frame.draft.configured
         in_force: InForce = configured if isinstance(configured, tuple) else ({}, {}, [])
         prompt = in_force[1]
-        if info.role != names.ROLE_USER and setting is in_force[0] and info.system is None:
+        if (
+            info.role != names.ROLE_USER
+            and setting is in_force[0]
+            and info.value.get("system") is None
+        ):
             return
         if info.role == names.ROLE_USER:
             prompt = {n: info.value[n] for n in _PROMPT if values.truthy(info.value.get(n))}
@@ -72,18 +76,21 @@ class Configuration:
 
     def _setting(self, place: int) -> dict[str, str]:
         info = self._frame.info(place)
-        model, provider, variant = info.model_id, info.provider_id, info.variant
+        read, string = info.value.get, values.string
+        model, provider = string(read("modelID")), string(read("providerID"))
+        variant = string(read("variant"))
         if info.role == names.ROLE_USER:
             model = provider = ""
             if info.model is not None:
                 model, provider = info.model.model_id, info.model.provider_id
                 variant = info.model.variant or variant
+        agent = string(read("agent")) or string(read("mode"))
         release = release_of(self._frame.timeline.rules(place).version)
-        return _setting(model, provider, info.agent or info.mode, variant, release)
+        return _setting(model, provider, agent, variant, release)
 
     def move(self, place: int, info: Message) -> None:
         """Write an env entry when a step ran in another directory than the one before."""
-        cwd = values.metadata_string(info.path, "cwd")
+        cwd = values.metadata_string(info.value.get("path"), "cwd")
         if cwd and cwd != self._cwd:
             self._cwd = cwd
             frame = self._frame

@@ -28,7 +28,9 @@ from agentsession.importers.opencode.convert.clock import iso
 from agentsession.importers.opencode.convert.units import Unit
 from agentsession.importers.opencode.members import Members
 from agentsession.importers.opencode.spelling import (
+    NOTHING,
     Spelling,
+    beside,
     given_beside,
     item_spelling,
     line_text,
@@ -97,10 +99,9 @@ class Draft:
         self.lost = 0
         self.home: dict[str, str] = {}
         self._homes: list[str] = []
-        self._ids: dict[str, None] = {}
-        self._parents: list[str | None] = []
-        self._types: list[str] = []
-        self._lines: list[bytes] = []
+        self._origin: tuple[Mapping[str, Any], Spelling | None] = {}, NOTHING
+        self._ids: set[str] = set()
+        self._written: list[tuple[str, str | None, str, bytes]] = []
 
     # Entries.
 
@@ -159,15 +160,18 @@ class Draft:
             plain: whether the numbers in that are known to be plain, see :func:`spelled`.
             queued_from: the entry it waited as.
         """
-        beside: dict[str, Any] = {}
         said = unit.native if native is None else native
-        if said:
-            beside[NAMESPACE] = said
-        if unit.origin:
-            beside["origin"] = unit.origin
         plain = unit.plain if native is None else plain
-        given = given_beside(response, unit.hidden, queued_from)
-        spelling = item_spelling(unit.item, given, beside, plain=plain)
+        origin = unit.origin
+        if origin is not self._origin[0]:
+            # The items of one step have one origin.
+            self._origin = origin, beside("origin", origin, plain=unit.plain)
+        spelling = item_spelling(
+            unit.item,
+            given_beside(response, unit.hidden, queued_from),
+            beside(NAMESPACE, said, plain=plain) if said else NOTHING,
+            self._origin[1],
+        )
         if spelling is None:
             members: dict[str, Any] = {"item": unit.item}
             if response:
@@ -176,7 +180,11 @@ class Draft:
                 members["visible"] = False
             if queued_from:
                 members["queued_from"] = queued_from
-            spelling = self._exactly({**members, **beside})
+            if said:
+                members[NAMESPACE] = said
+            if origin:
+                members["origin"] = origin
+            spelling = self._exactly(members)
         name, variant = key = unit.key
         new = self._write(
             _ITEM,
@@ -228,10 +236,8 @@ class Draft:
         return self._take(new, head.encode() + line[1:], (new, kind, told, response))
 
     def _take(self, new: str, line: bytes, step: Step) -> str:
-        self._ids[new] = None
-        self._parents.append(self.tip)
-        self._types.append(step[1])
-        self._lines.append(line)
+        self._ids.add(new)
+        self._written.append((new, self.tip, step[1], line))
         self.path.append(step)
         self.tip = new
         return new
@@ -312,12 +318,15 @@ class Draft:
 
     # The tip.
 
-    def segment(self, start: str) -> list[Step]:
-        """Return the entries from one on the path to the tip; empty when it is not on it."""
-        for place in range(len(self.path) - 1, -1, -1):
-            if self.path[place][0] == start:
-                return self.path[place:]
-        return []
+    def segment(self, start: str, place: int) -> list[Step]:
+        """Return the entries of the path from one on; empty when it is not there.
+
+        Args:
+            start: the entry's id.
+            place: how many entries stood above it when it was written.
+        """
+        path = self.path
+        return path[place:] if place < len(path) and path[place][0] == start else []
 
     def restart(self) -> None:
         """Begin a new root: nothing that came before is in the context."""
@@ -358,7 +367,7 @@ class Draft:
 
     def counts(self) -> Counter[str]:
         """Return how many entries of each type there are."""
-        return Counter(self._types)
+        return Counter([written[2] for written in self._written])
 
     def kept(self, value: Mapping[str, Any]) -> bytes:
         """Return native values as JSON text; what cannot be written is counted as lost."""
@@ -370,18 +379,18 @@ class Draft:
 
     def finished(self) -> Session:
         """Return the session; its entries are decoded when asked for. Nothing may be added."""
-        written = b"\n".join([self.header.line, *self._lines, b""])
-        starts = [*accumulate((len(line) + 1 for line in self._lines), initial=0)]
-        shift = len(self.header.line) + 1
-        self._lines.clear()
         rows = Rows(self.header.version)
-        ids, first = [*self._ids], 0
+        ids, parents, types, lines = [
+            list(column) for column in zip(*self._written, strict=True)
+        ] or ([], [], [], [])
+        written = b"\n".join([self.header.line, *lines, b""])
+        lengths = [len(line) + 1 for line in lines]
+        starts = [*accumulate(lengths, initial=len(self.header.line) + 1)]
+        first = 0
         while first < len(ids):
             # Blocks are as long as those of a reader, which splits one when a line is asked for.
-            after = bisect_right(starts, starts[first] + _BLOCK, first + 1)
-            last = min(after, len(ids))
-            place = (written, shift + starts[first], shift + starts[last])
-            parents, types = self._parents[first:last], self._types[first:last]
-            rows.extend(ids[first:last], parents, types, place)
+            last = min(bisect_right(starts, starts[first] + _BLOCK, first + 1), len(ids))
+            place = (written, starts[first], starts[last])
+            rows.extend(ids[first:last], parents[first:last], types[first:last], place)
             first = last
         return Session.restored(self.header, rows, truncated=None, notes=[], source=written)

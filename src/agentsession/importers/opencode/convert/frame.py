@@ -63,6 +63,8 @@ class Frame:
             self._parts.append(parts)
             if record.info is None:
                 self.accounts.left_out(number, "unreadable-record")
+            if record.info is not None and None not in [part.part for part in record.parts]:
+                continue
             for part, part_number in zip(record.parts, parts, strict=True):
                 if part.part is None:
                     self._unread.add(place)
@@ -134,6 +136,10 @@ class Frame:
             else:
                 self.accounts.folded(numbers[part], entry_id, code="unknown-part")
                 self.accounts.find("unknown-part", self.records[place].id)
+
+    def numbers(self, place: int) -> range:
+        """Return the numbers of a message's parts in the account."""
+        return self._parts[place]
 
     def settle_part(self, place: int, part: int, entry_id: str) -> None:
         """Say that a part became an entry."""

@@ -70,7 +70,7 @@ class History:
 
     def lowered(self, place: int, rules: Rules) -> Lowered:
         """Return a readable message as units, under the rules of a release."""
-        if rules != self._rules:
+        if rules is not self._rules and rules != self._rules:
             self._rules = rules
             self._lowered.clear()
             self._pruned.clear()
@@ -79,8 +79,9 @@ class History:
         found = self._lowered.get(place)
         if found is None:
             found = self._lowered[place] = lower(self.records[place], rules)
-            for date in found.pruned.values():
-                insort(self._pruned, date)
+            if found.pruned:
+                for date in found.pruned.values():
+                    insort(self._pruned, date)
         return found
 
     def compaction(self, place: int) -> Part | None:
@@ -136,7 +137,8 @@ class History:
         how often it began anew.
         """
         boundary = self.boundary(upto, rules)
-        for place in range(self._upto if rules == self._rules else 0, upto):
+        same = rules is self._rules or rules == self._rules
+        for place in range(self._upto if same else 0, upto):
             if _is_turn(self.records[place]):
                 self.lowered(place, rules)
         state = (boundary, bisect_right(self._pruned, at), len(self._deleted))

@@ -195,7 +195,11 @@ class _Assistant:
         self._rules = rules
         self._step = 0
         info = lowered.info
-        wrote = {"provider": info.provider_id, "model": info.model_id}
+        read = info.value.get
+        wrote = {
+            "provider": values.string(read("providerID")),
+            "model": values.string(read("modelID")),
+        }
         self._message = {"message": lowered.record.id}
         self._wrote = {name: value for name, value in wrote.items() if value}
         self._origin: dict[str, Any] = {**self._message, **self._wrote}
@@ -340,7 +344,7 @@ def _with_media(said: str, state: ToolState) -> list[dict[str, Any]]:
 
 
 def _is_dropped(info: Message, kinds: set[str]) -> bool:
-    if values.truthy(info.value.get("error")):
+    if info.value.get("error") is not None and values.truthy(info.value["error"]):
         aborted = info.error is not None and info.error.name == names.ERROR_ABORTED
         if not aborted or not kinds - {names.PART_STEP_START, names.PART_REASONING}:
             return True

@@ -14,7 +14,7 @@ _CUT_SHORT: Final = {"length": "max_output_tokens", "content-filter": "content_f
 
 def status_of(info: Message) -> Status:
     """Return a V1 step's status, what it lacks, and its error."""
-    if values.truthy(info.value.get("error")):
+    if info.value.get("error") is not None and values.truthy(info.value["error"]):
         name = info.error.name if info.error is not None else ""
         message = info.error.message if info.error is not None else ""
         if name == names.ERROR_ABORTED:

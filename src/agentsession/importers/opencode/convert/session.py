@@ -34,6 +34,7 @@ from agentsession.importers.opencode.records import (
     Row2,
     Session,
 )
+from agentsession.importers.opencode.v1 import Part
 from agentsession.parts import Harness
 from agentsession.record_entries import InfoEntry, LabelEntry, QueuedEntry
 
@@ -186,12 +187,14 @@ class _Conversion:
         for message in self._chosen.read.messages:
             role = message.info.role if message.info is not None else names.ROLE_USER
             known = role in _ROLES
-            for part in message.parts:
-                size = len(part.raw)
-                total += size
-                kind = part.part.value.get("type") if part.part is not None else names.PART_TEXT
-                if not known or type(kind) is not str or not names.is_known_part(kind):
-                    unknown += size
+            total += sum([len(part.raw) for part in message.parts])
+            unknown += sum(
+                [
+                    len(part.raw)
+                    for part in message.parts
+                    if not known or (part.part is not None and _is_of_unknown_type(part.part))
+                ]
+            )
             total += len(message.raw)
             unknown += 0 if known else len(message.raw)
         for row in self._chosen.rows_read.rows:
@@ -329,16 +332,17 @@ class _Conversion:
         accounts = self._accounts
         if draft.lost:
             accounts.find("value-too-deep", self._id, draft.lost)
-        responses = draft.counts()["response"]
+        types = draft.counts()
+        responses = types["response"]
         if responses:
             if not draft.instructed:
                 accounts.find("system-prompt-not-stored", self._id, responses)
             accounts.find("tools-not-stored", self._id, responses)
         records = accounts.dispositions()
-        totals = self._totals(draft, records)
+        totals = self._totals(types, records)
         return Converted(draft.finished(), records, accounts.findings, totals)
 
-    def _totals(self, draft: Draft, records: tuple[Any, ...]) -> Mapping[str, Any]:
+    def _totals(self, types: Counter[str], records: tuple[Any, ...]) -> Mapping[str, Any]:
         kinds = Counter(record.kind for record in records)
         outcomes = Counter(record.disposition for record in records)
         v1 = self._v1.frame if self._v1 is not None else None
@@ -354,9 +358,13 @@ class _Conversion:
             "copies": [copy.name for copy in self._source.copies(self._id)],
             "taken": self._home.name,
             "why": self._chosen.why,
-            "entries": dict(draft.counts()),
+            "entries": dict(types),
             **{name: _added(found) for name, found in sums.items()},
         }
+
+
+def _is_of_unknown_type(part: Part) -> bool:
+    return part.value.get("type") not in names.KNOWN_PARTS
 
 
 def _added(sums: list[Any]) -> dict[str, Any]:

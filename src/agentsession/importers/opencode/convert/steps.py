@@ -165,7 +165,9 @@ class Steps:
             at = frame.at(place)
         entry_id = frame.draft.put(unit, at, response=response, role=role)
         if part is not None:
-            frame.settle_part(place, part, entry_id)
+            numbers = frame.numbers(place)
+            if part < len(numbers):
+                frame.accounts.entry(numbers[part], entry_id)
         if unit.item.get("name") == "invalid":
             frame.accounts.find("invalid-call-arguments-lost", frame.records[place].id)
         return entry_id

@@ -11,9 +11,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
-from agentsession.importers.opencode import names
+from agentsession.importers.opencode import names, values
 from agentsession.importers.opencode.convert.accounts import Accounts
 from agentsession.importers.opencode.convert.clock import FALLBACK, id_time, is_plausible
 from agentsession.importers.opencode.convert.rules import (
@@ -196,11 +196,16 @@ def hint(record: MessageRecord) -> Version:
             if _is_late_part(found.part):
                 return _LATE
     if info.role == names.ROLE_ASSISTANT:
-        told = info.agent or (info.tokens is not None and info.tokens.has("total"))
+        members = info.value
+        told = values.string(members.get("agent")) or "total" in _object(members.get("tokens"))
         return (1, 1, 0) if told else UNKNOWN
     if info.model is not None and info.model.variant:
         return _LATE
     return (1, 0, 98) if asked else UNKNOWN
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _shows_order(info: Message) -> bool:

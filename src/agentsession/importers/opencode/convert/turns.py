@@ -32,6 +32,7 @@ class Turns:
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self._start = ""
+        self._place = 0
         self.open = ""
 
     def begin(self, native_id: str, millis: int) -> None:
@@ -39,6 +40,7 @@ class Turns:
         if self.open:
             return
         self.open = native_id
+        self._place = len(self._draft.path)
         members = {"run_id": native_id, "phase": "start", "source": "input"}
         self._start = self._draft.write(_RUN, members, native_id, "run", millis, plain=True)
 
@@ -61,7 +63,7 @@ class Turns:
         if not self.open:
             return ""
         run_id, self.open = self.open, ""
-        segment = self._draft.segment(self._start)
+        segment = self._draft.segment(self._start, self._place)
         if not segment:
             return ""
         found, pending = _ending(segment)
