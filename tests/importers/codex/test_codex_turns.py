@@ -140,3 +140,14 @@ def test_an_end_without_a_start_ends_nothing(tmp_path: Path) -> None:
     session = convert(tmp_path).session
     assert session.runs() == []
     verify(session)
+
+
+def test_a_tool_began_when_its_display_item_says(tmp_path: Path) -> None:
+    item = {"type": "CommandExecution", "id": "c1", "exit_code": 0, "duration": {"secs": 2}}
+    done = event("item_completed", item=item, started_at_ms=1796071901733)
+    write(tmp_path, turn(said("user", "Hi"), called("c1"), done, returned("c1"), end=COMPLETE))
+    session = convert(tmp_path).session
+    (dispatch,) = [e for e in session.entries if e.type == "dispatch"]
+    assert dispatch.ts_text == "2026-11-30T20:51:41.733Z"
+    # What comes after it has the times of its own records.
+    assert session.entries[-1].ts_text == "2026-11-30T20:51:44.000Z"

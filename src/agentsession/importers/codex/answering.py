@@ -11,8 +11,8 @@ from typing import Any, Final
 from agentsession import text
 from agentsession.entries import ResponseEntry
 from agentsession.importers.accounts import Accounts
-from agentsession.importers.codex import tools
-from agentsession.importers.codex.calls import Call, Element, Ending
+from agentsession.importers.codex import lines, tools
+from agentsession.importers.codex.calls import Call, Element, Ending, Shown
 from agentsession.importers.codex.lines import string
 from agentsession.importers.codex.state import State
 from agentsession.importers.codex.units import Unit
@@ -217,14 +217,22 @@ class Answering:
             entry = DecisionEntry(call, home, "reject", "human", reason=tools.REJECTED)
             writer.add(entry, call, "decision", time)
         elif element.shown:
-            writer.tell(DispatchEntry, {"call_id": call, "target": home}, call, "dispatch", time)
+            members = {"call_id": call, "target": home}
+            writer.tell(DispatchEntry, members, call, "dispatch", time, began=element.began)
 
-    def shows(self, item: Mapping[str, Any], number: int) -> bool:
-        """Take what a display item tells of a call; return whether its output is to come."""
+    def shows(self, item: Mapping[str, Any], number: int, began: object) -> bool:
+        """Take what a display item tells of a call; return whether its output is to come.
+
+        Args:
+            item: the item.
+            number: its record in the account.
+            began: when it began, in milliseconds.
+        """
         name = string(item.get("id"))
         if string(item.get("type")) not in _SHOWN or name not in self.state.waiting:
             return False
-        self.state.shown[name] = (number, tools.shown(item))
+        when = lines.time_of(tools.millis(began))
+        self.state.shown[name] = Shown(number, tools.shown(item), when)
         return True
 
 

@@ -7,11 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from agentsession.importers.codex.lines import string
 from agentsession.importers.codex.units import Unit
 from agentsession.importers.codex.usage import Counts
+
+
+class Shown(NamedTuple):
+    """What a display event tells of a call.
+
+    Attributes:
+        number: its record in the account; -1 for none.
+        told: what it tells.
+        began: when the tool began to run; empty when it does not say.
+    """
+
+    number: int = -1
+    told: Mapping[str, Any] = MappingProxyType({})
+    began: str = ""
 
 
 @dataclass(slots=True)
@@ -26,6 +41,7 @@ class Element:
         native: what was recorded beside it, as JSON text.
         beside: the records that tell of its tool, for the account.
         shown: what they tell.
+        began: when its tool began to run, as they tell; empty when they do not.
     """
 
     unit: Unit
@@ -35,6 +51,7 @@ class Element:
     native: bytes = b""
     beside: tuple[int, ...] = ()
     shown: Mapping[str, Any] = field(default_factory=dict)
+    began: str = ""
 
 
 @dataclass(slots=True)

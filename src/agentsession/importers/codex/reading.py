@@ -13,7 +13,7 @@ from agentsession import text
 from agentsession.importers.accounts import Accounts
 from agentsession.importers.codex import lines
 from agentsession.importers.codex.calling import Calling
-from agentsession.importers.codex.calls import Element, Ending, error_of
+from agentsession.importers.codex.calls import Element, Ending, Shown, error_of
 from agentsession.importers.codex.compacting import compacted
 from agentsession.importers.codex.lines import Line, mapping, string
 from agentsession.importers.codex.releases import version_of
@@ -214,18 +214,16 @@ class Reading:
     ) -> None:
         """Take an item into the history, and into the call it belongs to."""
         metadata = metadata or {}
-        shown_by, shown = self.state.shown.pop(unit.call_id, (_NO_NUMBER, {}))
-        if not unit.is_result and unit.call_id and shown_by >= 0:
-            self.state.shown[unit.call_id] = (shown_by, shown)
-            shown_by, shown = _NO_NUMBER, {}
+        shown = self.state.shown.pop(unit.call_id, Shown()) if unit.is_result else Shown()
         element = Element(
             unit,
             number,
             is_output(unit.type, unit.role) and metadata.get("client_authored") is not True,
             time,
             native,
-            (shown_by,) if shown_by >= 0 else (),
-            shown,
+            (shown.number,) if shown.number >= 0 else (),
+            shown.told,
+            shown.began,
         )
         if element.output:
             sampled = lines.integer(metadata.get("sampled_through_sequence"))
@@ -415,7 +413,7 @@ class Reading:
         if self.showing is not None:
             self.showing.item(line, number)
             return
-        if self.calling.shows(item, number):
+        if self.calling.shows(item, number, line.payload.get("started_at_ms")):
             return
         if string(item.get("type")) in DISPLAY:
             self.accounts.left_out(number, "display-copy")

@@ -5,11 +5,9 @@ Spec: codex 5, 7 and 8.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from agentsession.importers.codex.calls import Call
+from agentsession.importers.codex.calls import Call, Shown
 from agentsession.importers.codex.units import Unit
 from agentsession.importers.codex.usage import Counter
 
@@ -67,7 +65,7 @@ class State:
     model: str = ""
     cwd: str = ""
     counter: Counter = field(default_factory=Counter)
-    shown: dict[str, tuple[int, Mapping[str, Any]]] = field(default_factory=dict)
+    shown: dict[str, Shown] = field(default_factory=dict)
 
     def copy(self) -> State:
         """Return a state that goes on from here by itself; no call may be on its way."""

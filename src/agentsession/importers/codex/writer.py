@@ -138,9 +138,21 @@ class Writer:
         native_id: str,
         role: str,
         time: str,
+        *,
+        began: str = "",
     ) -> str:
-        """Append an entry that adds no item, given by its members; return its id."""
+        """Append an entry that adds no item, given by its members; return its id.
+
+        Args:
+            entry_type: its type.
+            members: see :class:`Told`.
+            native_id: what it comes from.
+            role: tells several entries of one record apart.
+            time: when it was recorded.
+            began: when what it tells of began, where that is known to be before.
+        """
         at = self.when(time)
+        at = began or at
         told = Told(entry_type, members)
         self.node = tell(self.draft, self.node, told, native_id, role=role, ts=at)
         return self.node.entry_id
