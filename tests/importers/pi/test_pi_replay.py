@@ -55,6 +55,20 @@ def test_every_possible_request_is_rebuilt(recording: Path) -> None:
     assert [r for r in verdict["responses"] if not r["backed"]] == []
 
 
+def test_every_logged_request_is_judged_or_a_summarys() -> None:
+    """Of the 208 requests handed out 195 are main ones, the others ask for summaries."""
+    logged: Counter[str] = Counter()
+    judged = rebuilt = 0
+    for recording in replay.recordings(RECORDINGS):
+        for line in (recording / "requests.jsonl").read_text("utf-8").splitlines():
+            logged[json.loads(line)["kind"]] += 1
+        verdict = replay.replay(recording, replay.AGENTS["pi"])
+        judged += len(verdict["requests"])
+        rebuilt += sum(one["verdict"] == "rebuilt" for one in verdict["requests"])
+    assert logged == {"main": 195, "compaction": 13}
+    assert (judged, rebuilt) == (195, 194)
+
+
 @pytest.mark.parametrize("recording", recordings())
 def test_usage_is_what_the_server_counted(recording: Path) -> None:
     """Once for each call; in the session and straight from the files."""
