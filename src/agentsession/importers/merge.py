@@ -8,15 +8,16 @@ Spec: decisions D5 and D6.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final, Protocol, overload, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from agentsession import versions
 from agentsession.entries import LEAF_LABEL, Entry
 from agentsession.errors import DamagedFile, NoSession
 from agentsession.findings import Finding
+from agentsession.importers.all_entries import AllEntries
 from agentsession.importers.identity import (
     FORMATS,
     entry_id,
@@ -91,31 +92,6 @@ class Plan:
     leaf: str | None = None
     findings: tuple[Finding, ...] = ()
     ids: Mapping[str, str] = field(default_factory=dict)
-
-
-class _All(Sequence[Entry]):
-    """The entries of a session; none is made before it is asked for."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def __len__(self) -> int:
-        return len(self._session)
-
-    def __iter__(self) -> Iterator[Entry]:
-        return iter(self._session.entries)
-
-    @overload
-    def __getitem__(self, place: int) -> Entry: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Entry]: ...
-    def __getitem__(self, place: int | slice) -> Entry | Sequence[Entry]:
-        return self._session.entries[place]
-
-    def __eq__(self, other: object) -> bool:
-        return self._session.entries == (tuple(other) if isinstance(other, Sequence) else other)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 @runtime_checkable
@@ -275,7 +251,7 @@ def plan(stored: Session | None, converted: Session, to: str = FORMATS[0]) -> Pl
     """
     converted = _in_format(stored, converted, to)
     if stored is None:
-        done = Plan(Action.CREATED, _All(converted), reopened_leaf(converted))
+        done = Plan(Action.CREATED, AllEntries(converted), reopened_leaf(converted))
     else:
         done = _Merging(stored, converted, converted.entries).plan()
     has_hashes = versions.has_content_ids(converted.header.version)

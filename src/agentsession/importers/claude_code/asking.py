@@ -59,7 +59,7 @@ class Asking:
         tail = replace(tail, snapshots=[])
         base = conversion.draft.root
         if stretch.boundary is not None:
-            base, _ = conversion.compacted(stretch.boundary)
+            base, _ = conversion.compacting.node(stretch.boundary)
         known: list[str] = []
         if before is not None and before.id in self._requests:
             known = self._log.hashes(self._requests[before.id])

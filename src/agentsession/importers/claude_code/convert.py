@@ -6,7 +6,6 @@ Spec: claude-code, decisions D3 to D8.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -17,8 +16,9 @@ from agentsession.importers.base import Converted
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.asking import Asking
 from agentsession.importers.claude_code.codes import CODES
+from agentsession.importers.claude_code.compacting import Compacting
 from agentsession.importers.claude_code.ending import Ending
-from agentsession.importers.claude_code.history import Stretch, stretch_to
+from agentsession.importers.claude_code.history import Stretch
 from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.requestlog import CannotRebuild, Request, RequestLog
@@ -67,6 +67,7 @@ class Conversion:
         self.times = Times(mine, self.start)
         self.units = Units(self.times)
         self.sending = Sending(self.transcript, self.units)
+        self.compacting = Compacting(self)
         self._asking = Asking(self, self.log)
         size = sum(record.size for record in mine)
         self.draft = TreeDraft(self._header(self.start), names.NAMESPACE, size + size // 4)
@@ -84,7 +85,6 @@ class Conversion:
         self._asked: dict[str, Node] = {}
         self._done: dict[str, Node] = {}
         self._whole: set[str] = set()
-        self._compacted: dict[Record, tuple[Node, list[Piece]]] = {}
         self._linked = False
 
     @property
@@ -109,6 +109,10 @@ class Conversion:
     def asked(self, answer: Answer) -> Node:
         """Return the node whose context an answer's request had."""
         return self._asked.get(answer.id, self.draft.root)
+
+    def was_asked(self, answer: Answer) -> bool:
+        """Return whether an answer's request has its place already."""
+        return answer.id in self._asked
 
     def done(self, answer: Answer) -> Node:
         """Return the last node that was written of an answer and its results."""
@@ -274,8 +278,8 @@ class Conversion:
         settled = {call for record in answer.results for call in record.results}
         return node, not waiting and bool(settled) and settled.issuperset(answer.calls)
 
-    def _base(self, stretch: Stretch) -> Node:
-        """The node whose context is that of the request before a stretch."""
+    def base(self, stretch: Stretch) -> Node:
+        """Return the node whose context is that of the request before a stretch."""
         return self.asked(stretch.before) if stretch.before is not None else self.draft.root
 
     def _sent_by_rules(self, stretch: Stretch, answer: Answer, rules: Rules) -> Node:
@@ -283,9 +287,9 @@ class Conversion:
         tail = self.sending.tail(stretch, until, rules, file)
         self._tell(stretch, tail, rules)
         if stretch.boundary is not None:
-            node, pieces = self.compacted(stretch.boundary)
-            return self._after_compaction(node, pieces, stretch, tail, answer.first)
-        node = self.extend(self._base(stretch), tail, answer.first)
+            node, pieces = self.compacting.node(stretch.boundary)
+            return self.compacting.after(node, pieces, stretch, tail, answer.first)
+        node = self.extend(self.base(stretch), tail, answer.first)
         if self.sending.resumed(stretch, rules):
             node = self._as_loaded(node, stretch, rules, answer.first)
         return node
@@ -361,97 +365,6 @@ class Conversion:
         self.accounts.find("history-folded", record.where)
         units = [piece.unit for piece in pieces]
         return self.draft.fold(node, units, record.where, self.times.of(record))
-
-    # Compactions.
-
-    def compacted(self, boundary: Record) -> tuple[Node, list[Piece]]:
-        """Write the compaction of a boundary, once; return its node and its units."""
-        known = self._compacted.get(boundary)
-        if known is not None:
-            return known
-        tip = self._before(boundary)
-        summary, kept = self._kept(boundary)
-        pieces = [*(self.units.of(summary) if summary is not None else ()), *kept]
-        if not pieces:
-            self._compacted[boundary] = (self.draft.root, [])
-            return self._compacted[boundary]
-        told = boundary.value("compactMetadata")
-        before = told.get("preTokens") if isinstance(told, dict) else 0
-        node = self.draft.fold(
-            tip,
-            [piece.unit for piece in pieces],
-            boundary.where,
-            self.times.of(boundary),
-            tokens_before=before if isinstance(before, int) and 0 < before < 1 << 53 else 0,
-            native=boundary.beside(),
-        )
-        self.accounts.find("side-request-unrecorded", boundary.where)
-        for record in (boundary, summary):
-            if record is not None:
-                self.accounts.entry(record.number, node.entry_id)
-        self._compacted[boundary] = (node, pieces)
-        return node, pieces
-
-    def _before(self, boundary: Record) -> Node:
-        """The node that a compaction stands below, with all that came before it."""
-        last = self.transcript.named(boundary.text("logicalParentUuid"))
-        if last is None or last.index >= boundary.index:
-            return self.draft.root
-        return self.at(last, boundary.index)
-
-    def at(self, last: Record, until: int) -> Node:
-        """Return the node at a record, after writing what led to it and was never sent."""
-        stretch = stretch_to(self.transcript, last, None)
-        rules = self.sending.rules(last)
-        if stretch.before is not None and stretch.before.id not in self._asked:
-            return self.draft.root
-        tail = self.sending.tail(stretch, until, rules, last.file)
-        if stretch.boundary is not None:
-            node, pieces = self.compacted(stretch.boundary)
-            return self._after_compaction(node, pieces, stretch, tail, last)
-        return self.extend(self._base(stretch), tail, last)
-
-    def _kept(self, boundary: Record) -> tuple[Record | None, list[Piece]]:
-        """The summary of a compaction, and the older messages that were kept behind it."""
-        summary = None
-        for record in self.records[boundary.index + 1 : boundary.index + _NEAR]:
-            if record.is_tree and record.is_summary and record.original is None:
-                summary = record
-                break
-        told = boundary.value("compactMetadata")
-        kept = told.get("preservedMessages") if isinstance(told, dict) else None
-        uuids = kept.get("uuids") if isinstance(kept, dict) else None
-        pieces: list[Piece] = []
-        for uuid in uuids if isinstance(uuids, list) else ():
-            kept_one = self.transcript.named(uuid) if isinstance(uuid, str) else None
-            if kept_one is not None and kept_one.index < boundary.index:
-                pieces += self.units.of(kept_one)
-        return summary, pieces
-
-    def _after_compaction(
-        self, node: Node, pieces: list[Piece], stretch: Stretch, tail: Tail, record: Record
-    ) -> Node:
-        """Go on after a compaction; attachments may have been sent before its summary."""
-        held = {piece.key for piece in pieces}
-        summary = next((p.native_id for p in pieces), "")
-        whole: list[Piece] = []
-        placed = False
-        for piece in tail.pieces:
-            if piece.native_id == summary and not placed:
-                placed = True
-                whole += pieces
-            elif piece.key not in held:
-                whole.append(piece)
-        if not placed:
-            whole = [*pieces, *whole]
-        if whole[: len(pieces)] != pieces:
-            node = self.fold(node, whole, record)
-            for sent in tail.sent:
-                if self.accounts.is_open(sent.number):
-                    self.accounts.folded(sent.number, node.entry_id)
-            tail = replace(tail, pieces=[])
-            return self.extend(node, tail, record)
-        return self.extend(node, replace(tail, pieces=whole[len(pieces) :]), record)
 
 
 def _split(records: Sequence[Record], conversation: Conversation) -> list[Record]:

@@ -84,7 +84,7 @@ class Ending:
         for record in left:
             if not self._accounts.is_open(record.number) or not self._fits(record):
                 continue
-            node = self._conversion.at(record, record.index + 1)
+            node = self._conversion.compacting.at(record, record.index + 1)
             self._accounts.find("unanswered-branch", record.where)
             if self._accounts.is_open(record.number):
                 self._accounts.folded(record.number, node.entry_id)
@@ -104,7 +104,7 @@ class Ending:
         stretch = stretch_to(self._transcript, current, None)
         before = stretch.before
         if stretch.boundary is not None:
-            node, _ = conversion.compacted(stretch.boundary)
+            node, _ = conversion.compacting.node(stretch.boundary)
         elif before is not None:
             node = conversion.done(before)
         else:
@@ -114,7 +114,7 @@ class Ending:
         stored = any(r.type == names.ATTACHMENT for r in stretch.chain)
         if waiting and not rules.stores_attachments and not stored:
             # Nothing can come between these and an answer: they are in their place already.
-            node = conversion.at(current, current.index + 1)
+            node = conversion.compacting.at(current, current.index + 1)
             waiting = [r for r in waiting if self._is_pending(r)]
         return node, waiting
 

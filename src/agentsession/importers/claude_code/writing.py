@@ -19,11 +19,12 @@ from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.requestlog import CannotRebuild, Request, RequestLog
 from agentsession.importers.claude_code.rules import Rules
+from agentsession.importers.claude_code.shapes import prompt_parts, system_texts, tool_of
 from agentsession.importers.claude_code.transcript import Answer, Transcript
 from agentsession.importers.claude_code.units import Times, Units
 from agentsession.importers.drafting import Node, TreeDraft, spelled
 from agentsession.members import string_text
-from agentsession.parts import VCS, InstructionsPart
+from agentsession.parts import VCS
 from agentsession.record_entries import DecisionEntry, DispatchEntry, EnvEntry, LinkEntry
 
 _IN_RESPONSE: Final = frozenset({"content", "role", "type", "id", "model", "usage"})
@@ -130,7 +131,7 @@ class Writer:
             shape = {}
         params = {name: value for name, value in request.params.items() if name != "model"}
         system = shape.get("system")
-        texts = _texts(system)
+        texts = system_texts(system)
         tools = [tool for tool in shape.get("tools") or [] if isinstance(tool, dict)]
         wanted = replace(
             conf,
@@ -146,8 +147,8 @@ class Writer:
         fresh = {name: v for name, v in params.items() if before.get(name) != v}
         entry = ConfigEntry(
             model=wanted.model if wanted.model != conf.model else "",
-            instructions_parts=_parts(texts, conf.prompt) if shape else (),
-            tools_added=[_tool(tool) for tool in tools] if wanted.tools != conf.tools else (),
+            instructions_parts=prompt_parts(texts, conf.prompt) if shape else (),
+            tools_added=[tool_of(tool) for tool in tools] if wanted.tools != conf.tools else (),
             tools_removed=self._dropped(node, tools) if wanted.tools != conf.tools else (),
             extra={**gone, **fresh},
             unknown={"provider": names.PROVIDER, names.NAMESPACE: {"shapeHash": request.shape}},
@@ -171,7 +172,11 @@ class Writer:
         value = value if isinstance(value, dict) else {}
         prefix, prompt = value.get("cliPrefix"), value.get("systemPrompt")
         texts = [part for part in (prefix,) if isinstance(part, str) and part]
-        texts += [part for part in (prompt if isinstance(prompt, list) else ()) if _is_text(part)]
+        texts += [
+            part
+            for part in (prompt if isinstance(prompt, list) else ())
+            if isinstance(part, str) and part
+        ]
         tools = [tool for tool in value.get("tools") or [] if isinstance(tool, dict)]
         conf = node.state if isinstance(node.state, Conf) else Conf()
         wanted = replace(conf, prompt=tuple(texts), tools=sha256(text.encode(tools)))
@@ -180,8 +185,8 @@ class Writer:
             self._accounts.folded(record.number, node.entry_id)
             return node
         entry = ConfigEntry(
-            instructions_parts=_parts(texts, conf.prompt),
-            tools_added=[_tool(tool) for tool in tools] if wanted.tools != conf.tools else (),
+            instructions_parts=prompt_parts(texts, conf.prompt),
+            tools_added=[tool_of(tool) for tool in tools] if wanted.tools != conf.tools else (),
             tools_removed=self._dropped(node, tools) if wanted.tools != conf.tools else (),
         )
         new = self._add(node, entry, record, "snapshot")
@@ -377,48 +382,3 @@ def _status(answer: Answer, stop: object) -> tuple[str, dict[str, Any] | None]:
     if isinstance(stop, str) and stop in _STOPS:
         return "incomplete", {"reason": _STOPS[stop]}
     return "completed", None
-
-
-def _texts(system: object) -> list[str]:
-    if isinstance(system, str):
-        return [system]
-    if not isinstance(system, list):
-        return []
-    return [b["text"] for b in system if isinstance(b, dict) and isinstance(b.get("text"), str)]
-
-
-def _is_text(part: object) -> bool:
-    return isinstance(part, str) and bool(part)
-
-
-def _parts(texts: Sequence[str], in_force: Sequence[str]) -> list[InstructionsPart]:
-    """The system prompt's parts; one that stays is named by its hash."""
-    if list(texts) == list(in_force):
-        return []
-    parts = []
-    for place, words in enumerate(texts):
-        name = f"system.{place}"
-        if place < len(in_force) and in_force[place] == words and words:
-            parts.append(InstructionsPart(name, hash=sha256(words.encode("utf-8", "replace"))))
-        else:
-            parts.append(InstructionsPart(name, words))
-    return parts
-
-
-def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool as the payload has it; what it does not know of stays as it is."""
-    schema = tool.get("input_schema", tool.get("schema"))
-    rest = {
-        name: value
-        for name, value in tool.items()
-        if name not in ("name", "description", "input_schema", "schema", "type")
-    }
-    if schema is None:
-        return {**tool, "type": tool.get("type") or "function", "name": tool.get("name", "")}
-    return {
-        "type": "function",
-        "name": tool.get("name", ""),
-        "description": tool.get("description", ""),
-        "parameters": schema,
-        **rest,
-    }
