@@ -162,7 +162,9 @@ class Item(Mapping[str, Any]):
     @property
     def type(self) -> str:
         """The item's type; empty when it has none."""
-        return self._string("type")
+        members = self._members
+        value = (self._decoded() if members is None else members).get("type")
+        return value if isinstance(value, str) else ""
 
     @property
     def id(self) -> str:
