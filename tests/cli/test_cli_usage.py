@@ -110,6 +110,28 @@ def test_what_cannot_be_read_is_told_and_the_rest_counted(call: Caller, store: P
     assert done.json["totals"]["calls"] > 0
 
 
+def test_a_broken_session_of_a_store_hides_no_other(call: Caller, store: Path) -> None:
+    files = sorted(store.rglob("*.jsonl"), key=lambda path: path.stat().st_size)
+    whole = call("usage", store, "--json").json["totals"]["calls"]
+    files[0].write_bytes(b'{"type":"session","format":"agentsession/9.0","id":"x"}\n')
+    done = call("usage", store, "--by", "session", "--json")
+    assert done.code == 1
+    assert [finding["code"] for finding in done.json["findings"]].count("unreadable-source") == 1
+    assert 0 < done.json["totals"]["calls"] <= whole
+    assert len(done.json["groups"]) == len(files) - 1
+
+
+def test_lines_that_cannot_be_read_are_named(call: Caller, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    given = (DATA / "usage" / "claude-usage-split-blocks.jsonl").read_bytes()
+    log.write_bytes(given + b'{"type":"assistant","mess\n')
+    done = call("usage", log, "--json")
+    assert (done.code, done.json["totals"]["output_tokens"]) == (1, 40)
+    (finding,) = (f for f in done.json["findings"] if f["code"] == "unreadable-source")
+    assert finding["where"] == f"{log}, line {given.count(bytes([10])) + 1}"
+    assert str(log) in done.err
+
+
 def test_fields(call: Caller) -> None:
     path = DATA / "pi" / "1.6.0-migrated"
     assert settled([call("usage", path, "--json").json], "usage") == documented("usage")

@@ -302,3 +302,15 @@ def test_counts_that_are_none_are_told(agent: str, number: bytes, tmp_path: Path
         found = {finding.code: finding.count for finding in count.report().findings}
         assert found.get("counts-unreadable") == len(records) > 0
         assert count.ok
+
+
+def test_counters_that_say_nothing_are_told(tmp_path: Path) -> None:
+    """All of their numbers are text: whether they count a call is not known."""
+    log = tmp_path / NAMES["codex"]
+    log.write_bytes(re.sub(rb'(tokens":) ?\d+', rb'\g<1>"7"', INPUTS["codex"].read_bytes()))
+    importer, count = registry.load("codex"), Count()
+    for source in importer.find([log]):
+        for record in of_source(importer, source, count.tell):
+            count.add(record)
+    assert not count.ok
+    assert count.report().totals["calls"] == 0

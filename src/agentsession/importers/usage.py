@@ -20,13 +20,13 @@ from agentsession.entries import (
     ResponseEntry,
 )
 from agentsession.errors import NotJSON
-from agentsession.findings import Finding
+from agentsession.findings import Finding, merged
 from agentsession.importers.base import UNREADABLE as ALARM
 from agentsession.record_entries import CustomEntry, EnvEntry
 from agentsession.timestamp import Timestamp
 
 if TYPE_CHECKING:
-    from agentsession.importers.base import Importer, Source
+    from agentsession.importers.base import Converted, Importer, Rest, Source
     from agentsession.session import Session
 
 UNREADABLE: Final = "unreadable-source"
@@ -160,9 +160,18 @@ def of_source(
     for native in importer.sessions(source):
         converted = importer.convert(source, native.id)
         yield from of_session(converted.session)
-        for found in converted.findings:
-            if tell is not None and found.code.startswith(ALARM):
-                tell(Finding(UNREADABLE, found.sentence, found.where, found.count))
+        if tell is not None:
+            _tell(converted, native.id, tell)
+    if tell is not None:
+        _tell(importer.report(source), str(source), tell)
+
+
+def _tell(done: Converted | Rest, where: str, tell: Tell) -> None:
+    """Tell what a conversion could not read."""
+    found = [Finding(r.code, r.sentence, where) for r in done.records if r.code]
+    for one in merged((*found, *done.findings)):
+        if one.code.startswith(ALARM):
+            tell(Finding(UNREADABLE, one.sentence, one.where or where, one.count))
 
 
 class Unread:

@@ -24,6 +24,7 @@ from agentsession.importers.codex.usage import (
 )
 from agentsession.importers.usage import Tell, Unread, UsageRecord
 
+_COUNTER: Final = "token_count"
 _CLOSED: Final = "permission denied"
 _MARKS: Final = (
     b'"token_count"',
@@ -78,10 +79,14 @@ class _Counting:
         for at, line in enumerate(self.rollout.lines(_MARKS)):
             if line.kind == lines.BROKEN:
                 self.unread.line(_number_of(line))
-            own = not 0 < at <= copied
-            for used in self._read(line):
-                if own:
-                    yield self._record(line, used)
+            if 0 < at <= copied:
+                self._pass(line)
+                continue
+            used = list(self._read(line))
+            yield from (self._record(line, one) for one in used)
+            if not used and line.name == _COUNTER and is_odd(_total(line)):
+                # What counts here cannot be told from what was counted before.
+                self.unread.line(_number_of(line))
         self.unread.done()
 
     def _follow(self, base: Rollout | None, end: int | None, above: frozenset[str]) -> None:
@@ -93,8 +98,12 @@ class _Counting:
         for line in base.lines(_MARKS):
             if line.ordinal is not None and end is not None and line.ordinal >= end:
                 return
-            for _ in self._read(line):
-                pass
+            self._pass(line)
+
+    def _pass(self, line: Line) -> None:
+        """Read what counts for another file, for where the counters stand."""
+        for _ in self._read(line):
+            pass
 
     def _read(self, line: Line) -> Iterator[_Used]:
         payload = line.payload
@@ -108,7 +117,7 @@ class _Counting:
             self.counter.record()
             used = payload.get("usage")
             yield _Used(counts_of(used), string(payload.get("response_id")), is_odd(used))
-        elif line.name == "token_count":
+        elif line.name == _COUNTER:
             info = payload.get("info")
             counted = self.counter.feed(info)
             if counted.hidden is not None:
@@ -136,3 +145,8 @@ class _Counting:
 def _number_of(line: Line) -> int:
     """The number of a line in its file."""
     return int(line.place.rpartition(":")[2].rstrip("+"))
+
+
+def _total(line: Line) -> object:
+    """What a counter line says of the whole thread."""
+    return mapping(line.payload.get("info")).get("total_token_usage")
