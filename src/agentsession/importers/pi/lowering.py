@@ -50,6 +50,10 @@ _SENT: Final = {
     ASSISTANT: {"role", "content", "provider", "model"},
     RESULT: {"role", "content", "toolCallId", "isError"},
 }
+_ENDED: Final[Mapping[str, Mapping[str, Any]]] = {
+    "error": {"error": True},
+    "aborted": {"unfinished": True},
+}
 _BLOCK: Final = {
     "text": {"type", "text", "textSignature"},
     "thinking": {"type", "thinking", "thinkingSignature", "redacted"},
@@ -205,19 +209,19 @@ def _answered(frame: _Frame, message: Mapping[str, Any]) -> Iterator[Unit]:
     calls = [string(block.get("id")) for block in blocks if block.get("type") == "toolCall"]
     shared = shared_calls(calls)
     api = {wire.API: message["api"]} if string(message.get("api")) else {}
+    # An origin's members, in its order; what is empty is left out. See :class:`Origin`.
+    said = {n: string(message.get(n)) for n in ("provider", "model") if string(message.get(n))}
+    ended = _ENDED.get(string(message.get("stopReason")), {})
     for place, block in enumerate(blocks):
         item, metadata, secret = _block(f"{name}.{place}", block, shared)
-        origin = Origin(
-            message=name,
-            provider=string(message.get("provider")),
-            model=string(message.get("model")),
-            metadata={**api, **metadata},
-            encrypted=secret,
-            error=message.get("stopReason") == "error",
-            unfinished=message.get("stopReason") == "aborted",
-        )
+        origin: dict[str, Any] = {"message": name, **said}
+        if api or metadata:
+            origin["metadata"] = {**api, **metadata}
+        if secret:
+            origin["encrypted"] = secret
+        origin |= ended
         native = _native(block, _BLOCK.get(string(block.get("type"))) or set(block))
-        yield frame.unit(f"{name}.{place}", item, origin.to_dict(), native, f"item.{place}")
+        yield frame.unit(f"{name}.{place}", item, origin, native, f"item.{place}")
 
 
 def _block(
@@ -271,13 +275,19 @@ def _called(
         "id": rest if bar and rest else name,
         "call_id": call_id(given, shared),
         "name": string(block.get("name")),
-        "arguments": stringify({} if arguments is None else arguments),
+        "arguments": _arguments({} if arguments is None else arguments),
     }
     metadata: dict[str, Any] = {wire.CALL_ID: given} if bar else {}
     signature = string(block.get("thoughtSignature"))
     if signature:
         metadata[wire.SIGNATURE] = signature
     return item, metadata, ""
+
+
+def _arguments(given: object) -> str:
+    """A call's arguments as text; most are an object of nothing but strings."""
+    plain = isinstance(given, dict) and all(isinstance(value, str) for value in given.values())
+    return stringify(given, plain=plain)
 
 
 def call_id(given: str, shared: frozenset[str] = frozenset()) -> str:

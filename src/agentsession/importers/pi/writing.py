@@ -9,13 +9,12 @@ Spec: pi 6, decisions D3 and D5.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from agentsession.entries import BranchSummaryEntry, Entry
 from agentsession.header import Header
 from agentsession.importers.accounts import Accounts
-from agentsession.importers.drafting import Node, TreeDraft, Unit
+from agentsession.importers.drafting import Node, TextUnit, TreeDraft, Unit, spelled
 from agentsession.importers.pi import records as pi
 from agentsession.importers.pi.codes import CODES
 from agentsession.importers.pi.lowering import kept
@@ -185,7 +184,11 @@ class Writing:
         return node
 
     def _item(self, node: Node, unit: Unit, response: str) -> Node:
-        node = self._draft.put(node, replace(unit, response=response) if response else unit)
+        origin = spelled(unit.origin) if unit.origin else b""
+        said = TextUnit(unit.key, unit.native_id, spelled(unit.item), origin, unit.ts)
+        said.role, said.response = unit.role, response
+        said.native, said.hidden = unit.native, unit.hidden
+        node = self._draft.put_text(node, said)
         self._turns.item(unit.item, response)
         kind = unit.item.get("type")
         if kind == "function_call":
