@@ -34,6 +34,7 @@ __all__ = ["Node", "TextUnit", "TreeDraft", "Unit", "spelled"]
 
 _DIGITS: Final = 16
 _BLOCK: Final = 1 << 20
+_MOST_ROOM: Final = 1 << 30
 
 
 class TreeDraft:
@@ -50,8 +51,8 @@ class TreeDraft:
         self._session = Session(header)
         self.header = self._session.header
         # The file as it is going to be: nothing of it is copied when it is finished.
-        # Room that is not written to costs nothing.
-        self._text = io.BytesIO(bytes(room))
+        # Room that is not written to costs nothing, up to what a system promises lightly.
+        self._text = io.BytesIO(bytes(min(room, _MOST_ROOM)))
         self._text.write(self.header.line + b"\n")
         self._ids: list[str] = []
         self._parents: list[str | None] = []

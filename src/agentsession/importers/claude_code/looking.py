@@ -237,11 +237,18 @@ def _look_at_answer(log: Log, seen: _Seen, message: _Message, uuid: str, line: b
             log.copy = seen.request_id is None
         if log.answers <= _HEAD:
             log.head.add(key_of(message.id or uuid))
-    if seen.is_sidechain is not True and any(name in line for name in _ASKS):
-        for block in _blocks(line):
-            asked = block.get("input")
-            if block.get("name") in names.AGENT_TOOLS and isinstance(asked, dict):
-                log.tasks.append((string(block.get("id")), string(asked.get("prompt"))))
+    if seen.is_sidechain is not True:
+        for name in _ASKS:
+            if name in line:
+                _look_at_tasks(log, line)
+                break
+
+
+def _look_at_tasks(log: Log, line: bytes) -> None:
+    for block in _blocks(line):
+        asked = block.get("input")
+        if block.get("name") in names.AGENT_TOOLS and isinstance(asked, dict):
+            log.tasks.append((string(block.get("id")), string(asked.get("prompt"))))
 
 
 def _look_at_user(log: Log, seen: _Seen, uuid: str, line: bytes) -> None:
