@@ -57,7 +57,10 @@ class Accounts:
     def entry(self, number: int, *entries: str, code: str = "") -> None:
         """Say that a record became entries of its own."""
         self._outcomes[number] = Outcome.ENTRY
-        self._say(number, entries, code)
+        if code or self._entries[number] or len(entries) >= _SEVERAL:
+            self._say(number, entries, code)
+        else:
+            self._entries[number] = entries
 
     def folded(self, number: int, *entries: str, code: str = "") -> None:
         """Say that a record is part of an entry that stands for more."""

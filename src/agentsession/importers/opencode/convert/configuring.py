@@ -98,7 +98,8 @@ class Configuration:
 
     def remind(self, info: Message) -> None:
         """Note a reminder that stood on the wire alone. Spec: opencode 6.2."""
-        agent = info.agent or info.mode
+        read = info.value.get
+        agent = values.string(read("agent")) or values.string(read("mode"))
         if agent == "plan" or (agent == "build" and self._planned):
             accounts = self._frame.accounts
             accounts.find("plan-reminder-not-stored", self._frame.draft.header.id)

@@ -37,7 +37,6 @@ from agentsession.importers.opencode.spelling import (
     spelled,
 )
 from agentsession.members import join_members
-from agentsession.record_entries import CustomEntry
 from agentsession.rows import Rows
 from agentsession.session import Session
 from agentsession.settings import Settings
@@ -49,8 +48,9 @@ Key = tuple[str, str]
 _DIGITS: Final = 16
 _BLOCK: Final = 1 << 16
 _ITEM: Final = intern(ItemEntry.TYPE)
+_RESPONSE: Final = intern(ResponseEntry.TYPE)
 _CONTEXT: Final = frozenset({"item", "compaction", "branch_summary"})
-_NATIVE: Final = frozenset({NAMESPACE, "origin"})
+_NATIVE: Final = frozenset({NAMESPACE, "origin", "data"})
 """Members that hold what OpenCode stored, whatever it is."""
 
 
@@ -136,7 +136,8 @@ class Draft:
             plain: see :func:`spelled`.
         """
         said = spelled(members, plain=plain) or self._exactly(members)
-        return self._write(kind, said, native_id, role, millis=millis, told=members)
+        told = members if kind == _RESPONSE else None
+        return self._write(kind, said, native_id, role, millis=millis, told=told)
 
     def put(
         self,
@@ -220,7 +221,7 @@ class Draft:
         role: str,
         *,
         millis: int,
-        told: Mapping[str, Any],
+        told: Mapping[str, Any] | None,
         response: str = "",
     ) -> str:
         parent = self.tip
@@ -250,7 +251,7 @@ class Draft:
 
     def note(self, data: Mapping[str, Any], native_id: str, role: str, millis: int) -> str:
         """Append what no entry type has a place for."""
-        return self.add(CustomEntry(NAMESPACE, self.kept(data)), native_id, role, millis)
+        return self.write("custom", {"ns": NAMESPACE, "data": data}, native_id, role, millis)
 
     def fold(
         self,
@@ -308,7 +309,7 @@ class Draft:
         One is made where an item stands at the tip.
         """
         for entry, kind, _, _ in reversed(self.path):
-            if kind == ResponseEntry.TYPE:
+            if kind == _RESPONSE:
                 return entry
             if kind in _CONTEXT:
                 break

@@ -274,7 +274,7 @@ class _Assistant:
         arguments = "{}" if called is None else stringify(called, plain=found.plain)
         item = call_item(name, call_id, values.string(value.get("tool")), arguments)
         began = self._settled(found, state, call_id, place, outputs)
-        rest = without(value, _IN_CALL)
+        rest = {} if value.keys() <= _IN_CALL else without(value, _IN_CALL)
         return Unit((name, ""), item, origin, began, rest, place, plain=found.plain)
 
     def _settled(
@@ -373,4 +373,6 @@ def state_rest(state: dict[str, Any]) -> dict[str, Any]:
 
 def without(value: dict[str, Any], left_out: set[str] | frozenset[str]) -> dict[str, Any]:
     """Return an object without some of its members."""
+    if left_out.isdisjoint(value):
+        return value.copy()
     return {name: member for name, member in value.items() if name not in left_out}

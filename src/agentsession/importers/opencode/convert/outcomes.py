@@ -20,7 +20,8 @@ def status_of(info: Message) -> Status:
         if name == names.ERROR_ABORTED:
             return "incomplete", {"reason": "aborted"}, None
         return "failed", None, error_of(name, message, info.error.data if info.error else None)
-    return finished(info.finish, done=bool(info.time and info.time.completed is not None))
+    completed = values.member(info.value.get("time"), "completed")
+    return finished(values.string(info.value.get("finish")), done=completed is not None)
 
 
 def finished(finish: str, *, done: bool) -> Status:

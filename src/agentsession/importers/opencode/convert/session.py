@@ -36,7 +36,7 @@ from agentsession.importers.opencode.records import (
 )
 from agentsession.importers.opencode.v1 import Part
 from agentsession.parts import Harness
-from agentsession.record_entries import InfoEntry, LabelEntry, QueuedEntry
+from agentsession.record_entries import LabelEntry, QueuedEntry
 
 FORMAT = "agentsession/0.3"
 _PLACES = frozenset({DIRECTORY, FILE, TABLE})
@@ -220,7 +220,7 @@ class _Conversion:
             draft.rest_at(reverted_at)
         self._queue(draft, at)
         if self._session.title:
-            draft.add(InfoEntry(self._session.title), self._id, "title", at)
+            draft.write("info", {"name": self._session.title}, self._id, "title", at)
         data: dict[str, Any] = {"session": self._bare(_record(self._session))}
         if self._v1 is not None:
             if self._v1.summaries:

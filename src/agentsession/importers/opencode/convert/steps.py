@@ -104,6 +104,7 @@ class Steps:
                 target = self._put(place, unit, response)
                 if unit.item["type"] == "function_call":
                     calls.append((unit, target))
+                    self._note_invalid(place, unit)
             if self._awaited is not None and step == len(lowered.steps) - 1:
                 self._pass(place, None)
             if request and step == last:
@@ -143,18 +144,21 @@ class Steps:
         response = frame.records[place].id if request else ""
         for unit in own[:shared]:
             self._put(place, unit, response)
+            self._note_invalid(place, unit)
         with frame.draft.aside():
             self.write(place, lowered, request=request, skip=shared)
         for unit in sent[shared:]:
             returned = unit.item["type"] == "function_call_output"
             self._put(place, unit, "" if returned else response, role="copy")
+            self._note_invalid(place, unit)
         frame.accounts.find("interrupted-call-unsent", frame.records[place].id)
 
     def done(self, place: int, info: Message) -> int:
         """Return when a step was done, or when it was made."""
-        completed = values.millis(info.time.completed) if info.time else None
-        at = self._frame.at(place)
-        return self._frame.timeline.within(place, at if completed is None else completed)
+        completed = values.millis(values.member(info.value.get("time"), "completed"))
+        if completed is not None and is_plausible(completed):
+            return completed
+        return self._frame.at(place)
 
     def _put(self, place: int, unit: Unit, response: str, role: str = "item") -> str:
         frame, part = self._frame, unit.part
@@ -168,9 +172,12 @@ class Steps:
             numbers = frame.numbers(place)
             if part < len(numbers):
                 frame.accounts.entry(numbers[part], entry_id)
-        if unit.item.get("name") == "invalid":
-            frame.accounts.find("invalid-call-arguments-lost", frame.records[place].id)
         return entry_id
+
+    def _note_invalid(self, place: int, unit: Unit) -> None:
+        if unit.item.get("name") == "invalid":
+            frame = self._frame
+            frame.accounts.find("invalid-call-arguments-lost", frame.records[place].id)
 
     def _beside(self, place: int, lowered: Lowered) -> str:
         """Keep what OpenCode recorded of a message that no model call made."""
@@ -194,15 +201,19 @@ class Steps:
             native["lost_parts"] = lost
         name = frame.records[place].id
         members = response_members(
-            name, info.model_id, status, usage_from(lowered.counts, info.tokens)
+            name,
+            values.string(info.value.get("modelID")),
+            status,
+            usage_from(lowered.counts, info.tokens),
         )
         if incomplete is not None:
             members["incomplete"] = incomplete
         if error is not None:
             members["error"] = error
         members[NAMESPACE] = native
-        if info.provider_id:
-            members["provider"] = info.provider_id
+        provider = values.string(info.value.get("providerID"))
+        if provider:
+            members["provider"] = provider
         frame.converted.count(lowered.counts, info.value.get("cost"))
         done, plain = self.done(place, info), lowered.plain
         return frame.draft.write("response", members, name, "response", done, plain=plain)

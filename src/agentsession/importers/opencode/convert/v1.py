@@ -297,7 +297,7 @@ class V1Conversion:
 
     def _end_turn(self, place: int, info: Message, *, request: bool) -> None:
         failed = values.truthy(info.value.get("error"))
-        if request and ends_turn(info.finish, failed=failed):
+        if request and ends_turn(values.string(info.value.get("finish")), failed=failed):
             self._turns.end(self.frame.records[place].id, self.steps.done(place, info))
 
     def _summary(self, place: int, question: int, lowered: Lowered) -> None:
