@@ -23,6 +23,7 @@ from agentsession.importers.usage import UsageRecord, of_session, of_source
 from agentsession.session import Session
 from agentsession.stores import JSONLStore, Summary
 from agentsession.testing import SessionBuilder
+from agentsession.timestamp import Timestamp
 
 DATA = Path(__file__).parents[1] / "data"
 SHARED = Path(os.environ.get("AGENTSESSION_SHARED", Path(__file__).parents[3] / "shared"))
@@ -314,3 +315,19 @@ def test_counters_that_say_nothing_are_told(tmp_path: Path) -> None:
             count.add(record)
     assert not count.ok
     assert count.report().totals["calls"] == 0
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    ["2026-03-01T00:00:59.999Z", "2026-02-30T00:00:00.000Z", "2026-03-01T00:00:60.000Z",
+     "1969-12-31T23:59:59.123Z", "2026-03-01T01:02:03.12+01:00", "a time in some way.000Z"],
+)  # fmt: skip
+def test_times_of_claude_code_are_those_of_the_format(spelled: str, tmp_path: Path) -> None:
+    log = tmp_path / "x.jsonl"
+    given = INPUTS["claude-code"].read_bytes()
+    log.write_bytes(re.sub(rb'"timestamp":"[^"]*"', b'"timestamp":"%b"' % spelled.encode(), given))
+    try:
+        expected = Timestamp.parse(spelled)
+    except ValueError:
+        expected = None
+    assert {record.ts for record in files("claude-code", log)} == {expected}

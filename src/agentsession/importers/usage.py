@@ -8,8 +8,9 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
 
 from agentsession import text
 from agentsession.entries import (
@@ -40,9 +41,8 @@ Tell = Callable[[Finding], None]
 """What is called with what could not be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class UsageRecord:
-    """What one model call used.
+class UsageRecord(msgspec.Struct, frozen=True, gc=False):
+    """What one model call used; small, for there may be many.
 
     Attributes:
         session_id: the session it belongs to, as an import would name it.
@@ -68,7 +68,7 @@ class UsageRecord:
     provider: str = ""
     ts: Timestamp | None = None
     cwd: str = ""
-    usage: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, Any] = msgspec.field(default_factory=dict)
     cost: float | None = None
     key: str = ""
     complete: bool = True
@@ -135,7 +135,9 @@ def of_session(session: Session) -> Iterator[UsageRecord]:
 
 
 def _with(record: UsageRecord, told: Told) -> UsageRecord:
-    return replace(record, key=told.key, complete=told.complete, odd=told.odd, copied=told.copied)
+    return msgspec.structs.replace(
+        record, key=told.key, complete=told.complete, odd=told.odd, copied=told.copied
+    )
 
 
 def of_source(
