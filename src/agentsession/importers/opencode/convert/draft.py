@@ -46,6 +46,9 @@ NAMESPACE = "opencode"
 Key = tuple[str, str]
 
 _DIGITS: Final = 16
+_EMPTY: Final = sha256()
+"""A hash over nothing: to copy it is quicker than to begin another."""
+
 _BLOCK: Final = 1 << 16
 _ITEM: Final = intern(ItemEntry.TYPE)
 _RESPONSE: Final = intern(ResponseEntry.TYPE)
@@ -228,7 +231,10 @@ class Draft:
         line, canonical = said
         while True:
             place = line_text((parent or "", native_id, role))
-            new = sha256(b"%b\n%b" % (place, canonical)).hexdigest()[:_DIGITS]
+            digest = _EMPTY.copy()
+            digest.update(place + b"\n")
+            digest.update(canonical)
+            new = digest.hexdigest()[:_DIGITS]
             if new not in self._ids:
                 break
             role += "+"
