@@ -9,7 +9,7 @@ Spec: context 9.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from agentsession.calls import CALL_TYPE, OUTPUT_TYPE
@@ -34,6 +34,10 @@ class Segment:
     simple: bool = True
     _whole: bool = False
     _open: set[str] = field(default_factory=set)
+
+    def copy(self) -> Segment:
+        """Return a segment that goes on from here by itself."""
+        return replace(self, _open=set(self._open))
 
     def follow(self, above: object, tip: object) -> None:
         """Take note of where something was written."""

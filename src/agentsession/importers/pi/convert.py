@@ -145,8 +145,9 @@ class _Conversion(Writing):
         record = entry.record
         if record.type == pi.CONTEXT_EDIT:
             self._accounts.find("context-edited", entry.name)
-            self._is_built = False
-            self._edits[entry.place] = entry
+            if not self._is_moot(entry):
+                self._is_built = False
+                self._edits[entry.place] = entry
             return self._note(entry, node)
         if not self._lowered.units(entry):
             code = "" if record.is_known else "unknown-record"
@@ -167,6 +168,17 @@ class _Conversion(Writing):
             node = self._dispatched(entry, node)
         window.push(entry)
         return self._sync(entry, node)
+
+    def _is_moot(self, edit: Native) -> bool:
+        """Return whether a context edit takes out a failed attempt that is not sent anyway.
+
+        The newest releases write one behind every attempt that failed. Spec: pi 7.
+        """
+        target = self._by_id.get(string(edit.record.value.get("targetId")))
+        if target is None or target is not edit.parent or target.name != target.record.id:
+            return False
+        known = self._is_built and self._at is target and not self._window.waits
+        return known and is_failed(target) and self._window.release >= (0, 49)
 
     def _dispatched(self, entry: Native, node: Node) -> Node:
         """Write when a tool began to run, where that was recorded. Spec: pi 4."""
@@ -232,19 +244,28 @@ class _Conversion(Writing):
             node = self._configure(entry, node, wanted)
             self._count(entry, wanted)
         self._totals.message(message, copied=copied)
-        answer = self._answer(entry, node, release, requested=requested)
         if is_failed(entry) and release >= (0, 49):
-            if requested:
-                self._accounts.find("failed-message-branched", entry.name)
-            window.push(entry)
-            answer = self._ended(entry, answer, branch=requested)
-            return (node if requested else answer), wanted
+            return self._failed(entry, node, release, requested=requested), wanted
+        answer = self._answer(entry, node, release, requested=requested)
         before = len(window.units)
         window.push(entry)
         same = self._tip is node and self._agreed == before
         if same and len(window.units) - before == answer.depth - node.depth:
             self._tip, self._agreed = answer, len(window.units)
-        return self._ended(entry, answer, branch=False), wanted
+        return self._ended(entry, answer), wanted
+
+    def _failed(self, entry: Native, node: Node, release: Release, *, requested: bool) -> Node:
+        """Write an answer that later requests leave out; return where the session goes on."""
+        tip, open_run = self._tip, self._turns.branch() if requested else None
+        answer = self._answer(entry, node, release, requested=requested)
+        answer = self._ended(entry, answer)
+        self._window.push(entry)
+        if not requested:
+            return answer
+        self._accounts.find("failed-message-branched", entry.name)
+        self._turns.back(open_run)
+        self._tip = tip
+        return node
 
     def _answer(self, entry: Native, node: Node, release: Release, *, requested: bool) -> Node:
         """Write the items of a message and, when it answers a request, the response."""

@@ -74,6 +74,17 @@ class Turns:
         self.now = Running(Segment(entry.name))
         return {"run_id": entry.name, "phase": "start", "source": str(RunSource.INPUT)}
 
+    def branch(self) -> Running | None:
+        """Go on with a copy of what is open, for a branch; return what to come back to."""
+        kept = self.now
+        if kept is not None:
+            self.now = Running(kept.segment.copy())
+        return kept
+
+    def back(self, kept: Running | None) -> None:
+        """Leave a branch on which an answer failed: a retry goes on with what was open."""
+        self.now = None if kept is None else replace(kept, failed=True)
+
     def wrote(self, node: Node) -> None:
         """Take note of an entry that was written."""
         if self.now is not None:
@@ -95,7 +106,7 @@ class Turns:
             self.now.segment.responded(response, whole=whole)
 
     def end(
-        self, draft: TreeDraft, node: Node, message: Mapping[str, Any], *, branch: bool
+        self, draft: TreeDraft, node: Node, message: Mapping[str, Any]
     ) -> dict[str, Any] | None:
         """Close the run that an answer ends; return the members of its entry.
 
@@ -105,12 +116,11 @@ class Turns:
             draft: the session.
             node: where the answer stands.
             message: the answer.
-            branch: whether it was left out of later requests.
         """
         running, stopped = self.now, string(message.get("stopReason"))
         if running is None or stopped == _GOES_ON:
             return None
-        self.now = replace(running, failed=True) if branch else None
+        self.now = None
         segment, reason = running.segment, _REASONS.get(stopped, "")
         pending: tuple[str, ...] = ()
         if not reason and segment.is_done() and segment.last not in self._callers:

@@ -288,9 +288,9 @@ class Writing:
         told, ts = self._turns.begin(entry), self._times[entry.place]
         return self._told(node, RunEntry, told, entry.name, role="run", ts=ts)
 
-    def _ended(self, entry: Native, node: Node, *, branch: bool) -> Node:
+    def _ended(self, entry: Native, node: Node) -> Node:
         """Write that a run ends, where an answer ends one."""
-        told = self._turns.end(self._draft, node, entry.record.message, branch=branch)
+        told = self._turns.end(self._draft, node, entry.record.message)
         if told is None:
             return node
         ts = self._times[entry.place]
