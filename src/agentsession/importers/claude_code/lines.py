@@ -111,6 +111,25 @@ def _finite(value: Any) -> Any:
     return value
 
 
+class _Agent(msgspec.Struct, gc=False):
+    id: Any = msgspec.field(default=None, name="agentId")
+
+
+_agent = msgspec.json.Decoder(_Agent).decode
+
+
+def agent_of(raw: bytes | msgspec.Raw | None) -> str:
+    """Return the id of the agent that a tool's result is of; empty for any other result."""
+    if raw is None or not bytes(raw).startswith(b"{"):
+        return ""
+    try:
+        found = _agent(raw).id
+    except REFUSALS:
+        value = value_of(raw)
+        found = value.get("agentId") if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
+
+
 def text_of(raw: bytes | msgspec.Raw | None) -> str:
     """Return the string that JSON text holds; empty when it holds something else."""
     value = value_of(raw) if raw is not None else None

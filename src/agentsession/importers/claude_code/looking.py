@@ -18,6 +18,7 @@ from agentsession.errors import AgentSessionError
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.lines import (
     REFUSALS,
+    agent_of,
     is_blank,
     members_of,
     raw_lines,
@@ -29,7 +30,6 @@ from agentsession.importers.claude_code.places import AGENT, is_agent_name
 _HEAD: Final = 6
 _NO_TITLES: Final = ("Invalid API key", "API Error", "Credit balance")
 _TITLES: Final = {names.AI_TITLE: ("ai_title", 1), names.CUSTOM_TITLE: ("custom_title", 2)}
-_AGENT_ID: Final = b'"agentId"'
 _ASKS: Final = tuple(b'"%b"' % name.encode() for name in sorted(names.AGENT_TOOLS))
 
 
@@ -258,14 +258,11 @@ def _look_at_user(log: Log, seen: _Seen, uuid: str, line: bytes) -> None:
             log.prompt = log.prompt or words
         else:
             log.sidechains[uuid] = words
-    raw = seen.tool_use_result
-    if raw is not _NOTHING and _AGENT_ID in line and _AGENT_ID in bytes(raw):
-        told = value_of(raw)
-        agent = string(told.get("agentId")) if isinstance(told, dict) else ""
-        for block in _blocks(line) if agent else ():
-            call = string(block.get("tool_use_id"))
-            if call:
-                log.agents.setdefault(agent, call)
+    agent = agent_of(seen.tool_use_result) if seen.tool_use_result is not _NOTHING else ""
+    for block in _blocks(line) if agent else ():
+        call = string(block.get("tool_use_id"))
+        if call:
+            log.agents.setdefault(agent, call)
 
 
 def _blocks(line: bytes) -> list[dict[str, Any]]:

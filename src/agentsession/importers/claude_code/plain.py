@@ -26,7 +26,7 @@ from agentsession.importers.claude_code.records import Record
 from agentsession.importers.drafting import spelled
 
 _NO: Final = (b"", b"")
-_SEPARATORS: Final = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
+_SEPARATORS: Final = ((b"\xa8", b"\xe2\x80\xa8"), (b"\xa9", b"\xe2\x80\xa9"))
 _SIGNED: Final = b',"encrypted":"anthropic.signature"}'
 _ERRORS: Final = {
     NOTHING: b"",
@@ -119,14 +119,20 @@ def _is_bare(names: str) -> bool:
     return names.isascii() and names.isprintable() and '"' not in names and "\\" not in names
 
 
+def _has_separator(found: bytes) -> bool:
+    """Whether text has one of the line separators that the format escapes."""
+    if found.isascii():
+        return False
+    # One byte is looked for far quicker than three, and these are rare.
+    return any(last in found and mark in found for last, mark in _SEPARATORS)
+
+
 def _words(raw: Text) -> bytes:
     """The text of a string, where the format spells it the same; else no text."""
     found = bytes(raw) if isinstance(raw, msgspec.Raw) else b""
     if not found.startswith(b'"'):
         return b""
-    if not found.isascii() and (_SEPARATORS[0] in found or _SEPARATORS[1] in found):
-        return b""
-    return found
+    return b"" if _has_separator(found) else found
 
 
 def _spelled_arguments(raw: msgspec.Raw) -> bytes:
@@ -137,6 +143,6 @@ def _spelled_arguments(raw: msgspec.Raw) -> bytes:
             return b""
     except REFUSALS:
         return b""
-    if not found.isascii() and (_SEPARATORS[0] in found or _SEPARATORS[1] in found):
+    if _has_separator(found):
         return b""
     return b'"%b"' % found.replace(b"\\", b"\\\\").replace(b'"', b'\\"')

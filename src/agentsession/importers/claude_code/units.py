@@ -58,9 +58,9 @@ class Units:
         made = self._made.get(record)
         if made is None:
             if len(self._made) >= _KEPT:
-                for known in self._made:
+                for known in list(self._made)[: _KEPT // 2]:
                     known.forget()
-                self._made.clear()
+                    del self._made[known]
             made = self._made[record] = self._make(record)
             # Most records are asked for once; again, their blocks are decoded for it.
             record.content = None

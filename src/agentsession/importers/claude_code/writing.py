@@ -14,7 +14,7 @@ from agentsession.canonical import sha256
 from agentsession.entries import ConfigEntry, ResponseEntry
 from agentsession.importers.accounts import Accounts
 from agentsession.importers.claude_code import names
-from agentsession.importers.claude_code.lines import members_of, plain_members
+from agentsession.importers.claude_code.lines import agent_of, members_of, plain_members
 from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.requestlog import CannotRebuild, Request, RequestLog
@@ -299,21 +299,16 @@ class Writer:
     def result(self, node: Node, record: Record) -> Node:
         """Append a result, and before it who allowed the call and that the tool ran."""
         pieces = self._units.of(record)
-        told: Mapping[str, Any] = {}
-        if b'"agentId"' in record.raw:
-            value = record.value("toolUseResult")
-            told = value if isinstance(value, dict) else {}
+        agent = agent_of(record.get("toolUseResult"))
         for call in record.results:
             target = self._home(node, call)
             if target:
-                node = self._decide(node, record, call, target, told)
+                node = self._decide(node, record, call, target, agent)
         for piece in pieces:
             node = self.put(node, piece)
         return node
 
-    def _decide(
-        self, node: Node, record: Record, call: str, target: str, told: Mapping[str, Any]
-    ) -> Node:
+    def _decide(self, node: Node, record: Record, call: str, target: str, agent: str) -> Node:
         decision: Any = None
         denial = ""
         members = record.members
@@ -337,9 +332,8 @@ class Writer:
             node = self._add(node, entry, record, f"decision {call}")
         if rejected:
             return node
-        agent = told.get("agentId")
         child = self._children.get(call, "")
-        if isinstance(agent, str) and agent:
+        if agent:
             child = child or f"{record.text('sessionId')}-agent-{agent}"
         if child:
             node = self._add(node, LinkEntry.subsession(child, call), record, f"link {call}")
