@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsession.entries import Entry
+from agentsession.entries import Entry, ResponseEntry
 from agentsession.importers.codex.writer import NAMESPACE, Writer
 from agentsession.importers.segments import Segment
 from agentsession.record_entries import RunEntry
@@ -90,6 +90,11 @@ def _segment(writer: Writer, start: str) -> list[Entry]:
 
 
 def _borne_out(writer: Writer, run: Run) -> str:
-    """Why a run ended by what it holds, with all that stands on its path."""
+    """Why a run ended by what it holds; what came before it is asked only where that matters."""
+    reason = run.reason()
+    last = next((e for e in reversed(run.segment) if isinstance(e, ResponseEntry)), None)
+    cut = run.pending() or (last is not None and last.incomplete is not None)
+    if cut or reason == RunReason.ERROR:
+        return reason
     whole = open_run(writer.draft.session.path(writer.node.entry_id))
-    return run.reason() if whole is None else whole.reason()
+    return reason if whole is None else whole.reason()
