@@ -83,14 +83,23 @@ class Accounts:
         elif entries != known:
             self._entries[number] = tuple(dict.fromkeys((*known, *entries)))
 
-    def find(self, code: str, where: str = "", count: int = 1) -> None:
-        """Note a difference of meaning; of one code the first place is kept."""
-        known = self._found.setdefault(code, [])
+    def find(self, code: str, where: str = "", count: int = 1, *, named: str = "") -> None:
+        """Note a difference of meaning; of one code the first place is kept.
+
+        Args:
+            code: the code.
+            where: the place, for people.
+            count: how many times it is so.
+            named: what it is so of, where one code is told of several things by name.
+        """
+        known = self._found.setdefault(f"{code}: {named}" if named else code, [])
         if known:
             first = known[0]
             known[0] = Finding(code, first.sentence, first.where, first.count + count)
         else:
-            known.append(Finding(code, self._codes[code], where, count))
+            sentence = self._codes[code]
+            sentence = f"{sentence}: {named}" if named else sentence
+            known.append(Finding(code, sentence, where, count))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -100,6 +109,10 @@ class Accounts:
     def is_open(self, number: int) -> bool:
         """Return whether nothing was said of a record yet."""
         return self._outcomes[number] is None
+
+    def is_entry(self, number: int) -> bool:
+        """Return whether a record became an entry of its own."""
+        return self._outcomes[number] is Outcome.ENTRY
 
     @property
     def unsettled(self) -> list[int]:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from agentsession.importers.base import UNKNOWN_CONTENT
+from agentsession.importers.unknown import SENTENCES
 
 CODES: Final = MappingProxyType(
     {
@@ -47,8 +48,9 @@ CODES: Final = MappingProxyType(
         "repeated-record": "the record stands in the file more than once",
         "unknown-record": "the record has a type pi never wrote; it is kept as it is",
         "unknown-role": "the message has a role pi never wrote; it is kept as it is",
+        **SENTENCES,
         "value-not-kept": "a value that no entry can hold was replaced",
         "other-copy": "another copy of the session holds more records",
-        UNKNOWN_CONTENT: "more than 5% of the file's bytes are records pi never wrote",
+        UNKNOWN_CONTENT: "more than 5% of the file's bytes are of kinds pi never wrote",
     }
 )

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from agentsession.entries import LEAF_LABEL, ResponseEntry
 from agentsession.importers.base import UNKNOWN_CONTENT, Converted
 from agentsession.importers.drafting import Node
 from agentsession.importers.pi import records as pi
 from agentsession.importers.pi.answers import dispatch_of, made_request, response_of
+from agentsession.importers.pi.known import unknown_in
 from agentsession.importers.pi.lowering import kept
 from agentsession.importers.pi.records import mapping, objects, string
 from agentsession.importers.pi.releases import Release, releases
@@ -26,11 +27,9 @@ from agentsession.importers.pi.transcript import Native, Transcript
 from agentsession.importers.pi.usage import usage_of
 from agentsession.importers.pi.window import build, is_failed
 from agentsession.importers.pi.writing import EPOCH, PLACED, Writing
+from agentsession.importers.unknown import Unknown
 from agentsession.record_entries import DispatchEntry, InfoEntry, LabelEntry, LinkEntry
 from agentsession.wire.profiles_pi import NEWEST
-
-_LOUD: Final = 20
-"""One part in so many of a file may be unknown before that is loud. Spec: decision D11."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +68,7 @@ class _Conversion(Writing):
         self._others = others
         self._releases = releases(transcript)
         super().__init__(transcript, forked.session, next(iter(self._releases.values()), NEWEST))
+        self._unknown = Unknown(self._accounts)
         self._wanted: dict[int, Setting] = {}
         self._linked = not forked.session
 
@@ -156,7 +156,7 @@ class _Conversion(Writing):
             if record.role == pi.BASH:
                 code = "excluded-command"
             if code and not record.is_known:
-                self._accounts.find(code, entry.name)
+                self._unknown.name(code, record.role or record.type, entry.name)
             return self._note(entry, node, code)
         node = self._edited(entry.parent, node)
         window = self._window_at(entry.parent, self._release)
@@ -350,8 +350,24 @@ class _Conversion(Writing):
                 accounts.find("value-not-kept", entry.name)
         if self._forked.session and not self._forked.known:
             accounts.find("fork-origin-unknown", transcript.session_id)
-        if transcript.unknown * _LOUD > transcript.size:
-            accounts.find(UNKNOWN_CONTENT, transcript.session_id)
+        self._look_for_unknown(node)
+
+    def _look_for_unknown(self, node: Node) -> None:
+        """Name what pi never wrote, and keep in a last entry what no other one holds."""
+        transcript, unknown = self._transcript, self._unknown
+        if transcript.header_record is not None:
+            for one, _ in unknown_in(transcript.header_record):
+                unknown.found(one, transcript.session_id)
+        for entry, number in zip(transcript.entries, self._numbers, strict=True):
+            for one, is_held in unknown_in(entry.record):
+                unknown.found(one, entry.name, -1 if is_held else number)
+        if unknown.note:
+            ts = self._times[-1] if self._times else EPOCH
+            data = kept(unknown.note)
+            note = self._draft.note(node, data, transcript.session_id, "unknown", ts)
+            unknown.noted(note.entry_id)
+        if unknown.is_loud(transcript.size, transcript.unknown):
+            self._accounts.find(UNKNOWN_CONTENT, transcript.session_id)
 
     def _converted(self) -> Converted:
         dispositions = self._accounts.dispositions()
