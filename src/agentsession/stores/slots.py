@@ -9,7 +9,7 @@ import contextlib
 import functools
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 from agentsession.errors import ConcurrentWriter, ReadOnly, SessionLocked, StoreFailed
@@ -90,9 +90,6 @@ class Slot(Generic[F]):
             file.drop()
 
 
-# These blocks are classes, because generators would take longer than what an append does.
-
-
 class _Dropping(Generic[F]):
     __slots__ = ("_slot",)
 
@@ -107,28 +104,6 @@ class _Dropping(Generic[F]):
             self._slot.drop(error)
 
 
-class _Use(Generic[F]):
-    __slots__ = ("_check", "_session_id", "_slot", "_slots")
-
-    def __init__(self, slots: Slots[F], session_id: str, check: Callable[[], None]) -> None:
-        self._slots = slots
-        self._session_id = session_id
-        self._check = check
-
-    def __enter__(self) -> Slot[F]:
-        self._check()
-        self._slot = self._slots._taken(self._session_id)
-        try:
-            self._check()
-        except BaseException:
-            self._slots._given_back(self._session_id, self._slot)
-            raise
-        return self._slot
-
-    def __exit__(self, *_: object) -> None:
-        self._slots._given_back(self._session_id, self._slot)
-
-
 class Slots(Generic[F]):
     """The slots of a store, by session id; a forked child starts without any."""
 
@@ -139,12 +114,30 @@ class Slots(Generic[F]):
         self._pid = os.getpid()
         self._slots: dict[str, Slot[F]] = {}
 
-    def use(self, session_id: str, check: Callable[[], None] = lambda: None) -> _Use[F]:
+    @contextlib.contextmanager
+    def use(self, session_id: str, check: Callable[[], None] = lambda: None) -> Iterator[Slot[F]]:
         """Give the slot of a session to this thread for the time of the block.
 
-        ``check`` is asked before and after the slot was waited for, and may raise.
+        ``check`` is asked before and after the slot was waited for, and may raise. A signal
+        that raises leaves no slot taken, wherever it comes: the lock is taken and given back
+        by its own block, which none can come between, and a block that a signal kept from
+        starting or ending is closed with the generator that is lost then.
         """
-        return _Use(self, session_id, check)
+        check()
+        while True:
+            slot = self.find(session_id) or self._slots.setdefault(session_id, Slot())
+            with slot.lock:
+                # A slot that was emptied while this thread waited is no longer the id's.
+                if self._slots.get(session_id) is not slot:
+                    continue
+                slot._depth += 1
+                try:
+                    check()
+                    yield slot
+                finally:
+                    slot._depth -= 1
+                    self._tidy(session_id, slot)
+                return
 
     def find(self, session_id: str) -> Slot[F] | None:
         """Return the slot of a session, if it has one, without waiting for it.
@@ -167,21 +160,6 @@ class Slots(Generic[F]):
         """Forget a slot, which this thread holds, if it is empty and in no other block."""
         if not slot._depth and slot._is_empty and self._slots.get(session_id) is slot:
             del self._slots[session_id]
-
-    def _taken(self, session_id: str) -> Slot[F]:
-        while True:
-            slot = self.find(session_id) or self._slots.setdefault(session_id, Slot())
-            slot.lock.acquire()
-            # A slot that was emptied while this thread waited is no longer the id's.
-            if self._slots.get(session_id) is slot:
-                slot._depth += 1
-                return slot
-            slot.lock.release()
-
-    def _given_back(self, session_id: str, slot: Slot[F]) -> None:
-        slot._depth -= 1
-        self._tidy(session_id, slot)
-        slot.lock.release()
 
     def ids(self) -> tuple[str, ...]:
         """Return the ids that have a slot now."""
