@@ -21,7 +21,7 @@ from codex_files import (
     write,
 )
 
-from agentsession.importers.codex import Codex
+from agentsession.importers.codex import Codex, turns
 from agentsession.record_entries import RunEntry
 from agentsession.session import Session
 
@@ -151,3 +151,26 @@ def test_a_tool_began_when_its_display_item_says(tmp_path: Path) -> None:
     assert dispatch.ts_text == "2026-11-30T20:51:41.733Z"
     # What comes after it has the times of its own records.
     assert session.entries[-1].ts_text == "2026-11-30T20:51:44.000Z"
+
+
+def test_plain_turns_cost_no_look_at_their_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def looked(*_given: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(turns, "open_run", looked)
+    said_and_done: list[dict[str, Any] | bytes] = [meta()]
+    for at in range(5):
+        said_and_done += [
+            event("task_started", turn_id=f"t{at}"),
+            said("user", "Hi"),
+            called(f"c{at}"),
+            counters(18 * at + 9, 9),
+            returned(f"c{at}"),
+            said("assistant", "Ho"),
+            counters(18 * at + 18, 9),
+            event("task_complete", turn_id=f"t{at}"),
+        ]
+    write(tmp_path, said_and_done)
+    assert ends(convert(tmp_path).session) == [(f"t{at}", "done", ()) for at in range(5)]

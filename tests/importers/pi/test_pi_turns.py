@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pi_files import assistant, call, header, result, user, written
+from pi_files import assistant, call, entry, header, result, user, written
 
-from agentsession.importers.pi import Pi, Sessions
+from agentsession.importers.pi import Pi, Sessions, turns, writing
 from agentsession.record_entries import RunEntry
 from agentsession.session import Session
 
@@ -153,3 +153,33 @@ def test_a_forks_copies_are_no_runs_of_its_own(tmp_path: Path) -> None:
     session = Sessions(str(path.parent)).convert("f").session
     assert [e.run_id for e in session.entries if isinstance(e, RunEntry)] == ["c"]
     verify(session)
+
+
+def test_failed_attempts_cost_no_look_at_all_that_came_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest releases write a context edit behind every attempt that failed."""
+    looks: list[str] = []
+    for module, name in ((writing, "build"), (turns, "open_run")):
+        original = getattr(module, name)
+
+        def counted(*given: Any, _name: str = name, _original: Any = original) -> Any:
+            looks.append(_name)
+            return _original(*given)
+
+        monkeypatch.setattr(module, name, counted)
+    lines: list[dict[str, Any]] = [header()]
+    above = None
+    for turn in range(20):
+        lines += [
+            user(f"u{turn}", above),
+            assistant(f"f{turn}", f"u{turn}", stopReason="error", errorMessage="500", durationMs=1),
+            entry("context_edit", f"e{turn}", f"f{turn}", targetId=f"f{turn}", replacement=None),
+            assistant(f"a{turn}", f"e{turn}", "done", durationMs=1),
+        ]
+        above = f"a{turn}"
+    path = written(tmp_path / "one.jsonl", lines)
+    session = Sessions(str(path)).convert("s1").session
+    assert runs(session) == [(f"u{turn}", "done", ()) for turn in range(20)]
+    assert looks.count("open_run") == 0
+    assert looks.count("build") <= 2
