@@ -26,7 +26,6 @@ from agentsession.importers.claude_code.records import Record
 from agentsession.importers.drafting import spelled
 
 _NO: Final = (b"", b"")
-_SEPARATORS: Final = ((b"\xa8", b"\xe2\x80\xa8"), (b"\xa9", b"\xe2\x80\xa9"))
 _SIGNED: Final = b',"encrypted":"anthropic.signature"}'
 _ERRORS: Final = {
     NOTHING: b"",
@@ -124,7 +123,9 @@ def _has_separator(found: bytes) -> bool:
     if found.isascii():
         return False
     # One byte is looked for far quicker than three, and these are rare.
-    return any(last in found and mark in found for last, mark in _SEPARATORS)
+    if b"\xa8" in found and b"\xe2\x80\xa8" in found:
+        return True
+    return b"\xa9" in found and b"\xe2\x80\xa9" in found
 
 
 def _words(raw: Text) -> bytes:
