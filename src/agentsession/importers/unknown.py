@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 from agentsession import text
 from agentsession.errors import AgentSessionError
 from agentsession.importers.accounts import Accounts
+from agentsession.importers.holding import holdable
 
 MEMBER: Final = "unknown-member"
 """The code of a member that no known release writes."""
@@ -111,14 +112,14 @@ class Strange(NamedTuple):
     value: Any
     is_kind: bool = False
 
-    @property
-    def size(self) -> int:
-        """How many bytes it has, about."""
+    def holdable(self) -> tuple[Any, int]:
+        """Return the value as an entry can hold it, and how many bytes the whole has, about."""
         named = 0 if self.is_kind else len(self.place.rpartition(".")[2]) + 4
         try:
-            return named + len(text.encode(self.value))
+            return self.value, named + len(text.encode(self.value))
         except (AgentSessionError, RecursionError):
-            return named
+            held = holdable({"": self.value})[""]
+            return held, named + len(text.encode(held))
 
 
 _LOOKED_AT: Final[frozenset[Any]] = frozenset({dict, list})
@@ -224,11 +225,12 @@ class Unknown:
             where: its record, for people.
             number: the record in the account, when no entry of it holds what was found.
         """
-        self.size += one.size
+        value, size = one.holdable()
+        self.size += size
         self.name(KIND if one.is_kind else MEMBER, one.name, where)
         if number >= 0:
             record = self.kept.setdefault(number, {"record": where, "members": {}})
-            record["members"][one.place] = one.value
+            record["members"][one.place] = value
 
     @property
     def note(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from agentsession.importers.base import UNKNOWN_CONTENT
+from agentsession.importers.unknown import SENTENCES
 
 CODES: Final = MappingProxyType(
     {
@@ -56,6 +57,7 @@ CODES: Final = MappingProxyType(
         # Accounting.
         "unreadable-record": "the record is cut or no JSON object",
         "unreadable-place": "a place of the source cannot be read",
+        **SENTENCES,
         "unknown-record": "the record has a type Codex never wrote; it is kept as it is",
         "unknown-event": "the event has a type that is not known; it is kept as it is",
         "unknown-item": "the item has a type that is never sent, or none; it is kept as it is",

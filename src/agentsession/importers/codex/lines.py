@@ -34,6 +34,10 @@ BROKEN: Final = "broken"
 _KINDS: Final = frozenset({META, ITEM, EVENT, CONTEXT, COMPACTED, WORLD, USAGE, AGENTS})
 _RECORD: Final = re.compile(rb'\{"timestamp":"')
 _YEARS: Final = ("2024", "21")
+_MEMBERS: Final = frozenset({"timestamp", "ordinal", "type", "payload", "metadata"})
+
+
+Beside = tuple[tuple[str, Any], ...]
 
 
 @dataclass(slots=True)
@@ -50,6 +54,7 @@ class Line:
         ordinal: its place in the thread's history (third generation).
         metadata_text: what stands beside an item as JSON text; empty when there is nothing.
         size: how many bytes it has.
+        beside: members of the line that no release writes.
     """
 
     place: str
@@ -60,6 +65,7 @@ class Line:
     ordinal: int | None = None
     metadata_text: bytes = b""
     size: int = 0
+    beside: Beside = ()
     _payload: dict[str, Any] | None = None
     _metadata: dict[str, Any] | None = None
 
@@ -68,6 +74,11 @@ class Line:
         """The payload, decoded when it is first asked for: much of what is shown never is."""
         if self._payload is None:
             self._payload = mapping(text.parse(self.text))
+        return self._payload
+
+    @property
+    def decoded(self) -> dict[str, Any] | None:
+        """The payload, where something asked for it; else ``None``."""
         return self._payload
 
     @property
@@ -158,7 +169,7 @@ def _records(raw: bytes, place: str) -> Iterator[Line]:
     yield line
 
 
-class _Envelope(msgspec.Struct, gc=False):
+class _Envelope(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     """A line of the later generations, its payload not looked into."""
 
     type: str
@@ -166,6 +177,10 @@ class _Envelope(msgspec.Struct, gc=False):
     timestamp: str = ""
     ordinal: Any = None
     metadata: msgspec.Raw = msgspec.Raw()
+
+
+class _Wider(_Envelope, gc=False, forbid_unknown_fields=False):
+    """The same of a line that has more members."""
 
 
 class _Named(msgspec.Struct, gc=False):
@@ -180,8 +195,10 @@ class _Object(msgspec.Struct, gc=False):
 
 _object: Final = msgspec.json.Decoder(_Object).decode
 _envelope: Final = msgspec.json.Decoder(_Envelope).decode
+_wider: Final = msgspec.json.Decoder(_Wider).decode
+_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _named: Final = msgspec.json.Decoder(_Named).decode
-_REFUSALS: Final = (msgspec.MsgspecError, ValueError, RecursionError)
+_REFUSALS: Final = (msgspec.MsgspecError, AgentSessionError, ValueError, RecursionError)
 
 
 def decoded(raw: bytes, place: str) -> Line:
@@ -202,8 +219,12 @@ def _quickly(raw: bytes, place: str) -> Line | None:
     """The record of a line as releases write them; ``None`` for one to be looked at closely."""
     if may_be_too_deep(raw):
         return None
+    more: Beside = ()
     try:
-        found = _envelope(raw)
+        try:
+            found = _envelope(raw)
+        except msgspec.ValidationError:
+            found, more = _with_more(raw)
         payload = bytes(found.payload)
         if found.type not in _KINDS or not payload.startswith(b"{"):
             return None
@@ -221,10 +242,18 @@ def _quickly(raw: bytes, place: str) -> Line | None:
         integer(found.ordinal),
         beside if beside.startswith(b"{") else b"",
         len(raw),
+        more,
     )
     if found.type != EVENT:
         line.name = string(line.payload.get("type"))
     return line
+
+
+def _with_more(raw: bytes) -> tuple[_Envelope, Beside]:
+    """A line with members that no release writes, and these."""
+    found = _wider(raw)
+    more = [(name, value) for name, value in _members(raw).items() if name not in _MEMBERS]
+    return found, tuple((name, text.parse(bytes(value))) for name, value in more)
 
 
 def _line(raw: bytes, value: dict[str, Any], place: str) -> Line:
@@ -246,6 +275,7 @@ def _line(raw: bytes, value: dict[str, Any], place: str) -> Line:
         integer(value.get("ordinal")),
         members["metadata"] if isinstance(beside, dict) else b"",
         len(raw),
+        tuple((name, member) for name, member in value.items() if name not in _MEMBERS),
         payload,
         mapping(beside),
     )
@@ -256,7 +286,8 @@ def _plain(raw: bytes, value: dict[str, Any], place: str) -> Line:
     size = len(raw)
     name = string(value.get("type"))
     if string(value.get("record_type")) == STATE:
-        return Line(place, STATE, size=size)
+        more = tuple((n, member) for n, member in value.items() if n != "record_type")
+        return Line(place, STATE, size=size, beside=more)
     if name and "timestamp" not in value:
         return Line(place, ITEM, name, raw, size=size, _payload=value)
     time = time_of(value.get("timestamp"))

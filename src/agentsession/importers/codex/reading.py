@@ -15,6 +15,7 @@ from agentsession.importers.codex import lines
 from agentsession.importers.codex.calling import Calling
 from agentsession.importers.codex.calls import Element, Ending, Shown, error_of
 from agentsession.importers.codex.compacting import compacted
+from agentsession.importers.codex.known import unknown_in
 from agentsession.importers.codex.lines import Line, mapping, string
 from agentsession.importers.codex.releases import version_of
 from agentsession.importers.codex.settings import Settings
@@ -32,6 +33,7 @@ from agentsession.importers.codex.units import (
 )
 from agentsession.importers.codex.writer import Writer
 from agentsession.importers.segments import Segment
+from agentsession.importers.unknown import Unknown
 from agentsession.record_entries import RunEntry
 
 _INTERRUPTED: Final = Ending("interrupted")
@@ -51,7 +53,7 @@ class Reading:
         display: the files hold no items of a model: display items stand in for them.
 
     Attributes:
-        unknown: how many bytes are of kinds that are not known.
+        unknown: what is not known.
     """
 
     def __init__(self, writer: Writer, accounts: Accounts, *, display: bool) -> None:
@@ -60,7 +62,7 @@ class Reading:
         self.calling = Calling(writer, accounts)
         self.settings = Settings(writer)
         self.showing = Showing(self) if display else None
-        self.unknown = 0
+        self.unknown = Unknown(accounts)
         self.names: list[str] = []
         self._handlers: dict[str, Callable[[Line, int], None]] = {
             lines.META: self._meta,
@@ -123,6 +125,9 @@ class Reading:
             # Nobody waits for an answer to what was copied.
             self.state.asked = ""
             self.accounts.left_out(number, "fork-copy")
+            return
+        for one, is_held in unknown_in(line):
+            self.unknown.found(one, line.place, -1 if is_held else number)
 
     def end(self, *, final: bool) -> None:
         """Say that a file ends here.
@@ -421,8 +426,9 @@ class Reading:
             self._keep(line, number, "unknown-item")
 
     def _keep(self, line: Line, number: int, code: str) -> None:
-        self.unknown += line.size
-        self.accounts.find(code, line.place)
+        self.unknown.size += line.size
+        item = mapping(line.payload.get("item"))
+        self.unknown.name(code, string(item.get("type")) or line.name or line.kind, line.place)
         if self.calling.copied:
             return
         self.calling.flush()

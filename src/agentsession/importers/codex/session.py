@@ -28,7 +28,6 @@ from agentsession.record_entries import InfoEntry, LinkEntry, QueuedEntry
 FORMAT: Final = "agentsession/0.3"
 
 _NONE: Final = -1
-_UNKNOWN_SHARE: Final = 20
 _FALLBACK: Final = "2025-01-01T00:00:00Z"
 _WITH_INSTRUCTIONS: Final = (0, 160)
 
@@ -214,6 +213,9 @@ class Conversion:
         name = told.names.get(self._thread) or (names[-1] if names else "")
         if name:
             writer.add(InfoEntry(name), self._thread, "title", "")
+        unknown = self._reading.unknown
+        if unknown.note:
+            unknown.noted(writer.note(unknown.note, self._thread, "unknown", ""))
         files: dict[str, Any] = {"files": [rollout.name for rollout in self._files]}
         if self._current.archived:
             files["archived"] = True
@@ -249,7 +251,7 @@ class Conversion:
                 accounts.find("instructions-approximate", self._thread)
             if not self._first.meta.get("cli_version"):
                 accounts.find("environment-not-stored", self._thread)
-        if self._reading.unknown * _UNKNOWN_SHARE > self._bytes:
+        if self._reading.unknown.is_loud(self._bytes):
             accounts.find(UNKNOWN_CONTENT, self._thread)
         totals = {
             "native": calling.native.to_dict(),

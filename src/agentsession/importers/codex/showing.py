@@ -104,8 +104,8 @@ class Showing:
         reading = self._reading
         known = string(item.get("type")) in DISPLAY
         if not known:
-            reading.unknown += line.size
-            reading.accounts.find("unknown-item", line.place)
+            reading.unknown.size += line.size
+            reading.unknown.name("unknown-item", string(item.get("type")), line.place)
         reading.calling.flush()
         name = string(item.get("id"))
         entry_id = reading.writer.note({"item": item}, name, "shown", line.time)

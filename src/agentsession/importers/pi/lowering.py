@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from agentsession import text
 from agentsession.importers.drafting import Unit
+from agentsession.importers.holding import holdable
 from agentsession.importers.opencode.convert.script import stringify
 from agentsession.importers.pi.records import (
     ASSISTANT,
@@ -22,7 +23,6 @@ from agentsession.importers.pi.records import (
     HOOK_ROLE,
     RESULT,
     USER,
-    holdable,
     mapping,
     objects,
     string,

@@ -1,0 +1,157 @@
+"""What Codex is known to write: the members of its lines, payloads and items.
+
+What tools returned, ``world_state`` and what only shows others again has no shape here: it is
+kept whole, or left out whole. Spec: codex 2 to 4, 6 and 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from agentsession.importers.codex import lines
+from agentsession.importers.codex.lines import Line
+from agentsession.importers.unknown import Kinds, Shape, Strange, shape, strange
+
+_OF_ITEM: Final = "type id status metadata internal_chat_message_metadata_passthrough"
+_TEXT: Final = shape("type text")
+_PARTS: Final = Kinds(
+    "type",
+    {
+        "input_text": _TEXT,
+        "output_text": shape("type text annotations logprobs"),
+        "text": _TEXT,
+        "reasoning_text": _TEXT,
+        "summary_text": _TEXT,
+        "refusal": shape("type refusal"),
+        "input_image": shape("type image_url detail file_id"),
+        "input_file": shape("type file_id file_data file_url filename detail"),
+        "input_audio": shape("type audio_url input_audio data format"),
+        "encrypted_content": shape("type encrypted_content"),
+    },
+)
+_CALL: Final = f"{_OF_ITEM} call_id name namespace"
+
+_ITEMS: Final[dict[str, Shape]] = {
+    "message": shape(f"{_OF_ITEM} role phase end_turn", content=_PARTS),
+    "reasoning": shape(f"{_OF_ITEM} encrypted_content", summary=_PARTS, content=_PARTS),
+    "function_call": shape(f"{_CALL} arguments"),
+    "function_call_output": shape(f"{_CALL} output"),
+    "custom_tool_call": shape(f"{_CALL} input"),
+    "custom_tool_call_output": shape(f"{_CALL} output"),
+    "web_search_call": shape(f"{_OF_ITEM} action"),
+    "local_shell_call": shape(f"{_OF_ITEM} call_id action"),
+    "image_generation_call": shape(f"{_OF_ITEM} revised_prompt result"),
+    "tool_search_call": shape(f"{_CALL} execution arguments"),
+    "tool_search_output": shape(f"{_CALL} execution tools"),
+    "compaction": shape(f"{_OF_ITEM} encrypted_content"),
+    "additional_tools": shape(f"{_OF_ITEM} role tools"),
+    "agent_message": shape(f"{_OF_ITEM} author recipient", content=_PARTS),
+}
+
+_COUNTS: Final = shape(
+    "input_tokens cached_input_tokens cache_write_input_tokens output_tokens "
+    "reasoning_output_tokens total_tokens"
+)
+_TURN: Final = "type turn_id root_turn_id started_at trace_id"
+_EVENTS: Final[dict[str, Shape]] = {
+    "token_count": shape(
+        "type rate_limits",
+        info=shape(
+            "model_context_window last_usage_includes_reasoning",
+            total_token_usage=_COUNTS,
+            last_token_usage=_COUNTS,
+        ),
+    ),
+    **dict.fromkeys(
+        ("task_started", "turn_started"),
+        shape(f"{_TURN} model_context_window collaboration_mode_kind turn_attribution"),
+    ),
+    **dict.fromkeys(
+        ("task_complete", "turn_complete"),
+        shape(
+            f"{_TURN} last_agent_message completed_at duration_ms time_to_first_token_ms",
+            error=shape("message codex_error_info additional_details"),
+        ),
+    ),
+    "turn_aborted": shape(f"{_TURN} reason completed_at duration_ms"),
+    "thread_rolled_back": shape("type num_turns"),
+    "thread_name_updated": shape("type thread_id thread_name name"),
+    "thread_settings_applied": shape("type thread_id thread_settings"),
+    "item_completed": shape("type item thread_id turn_id started_at_ms completed_at_ms"),
+}
+
+_PAYLOADS: Final[dict[str, Shape]] = {
+    lines.META: shape(
+        "type id timestamp cwd originator cli_version source instructions model_provider "
+        "forked_from_id session_id history_mode context_window multi_agent_version thread_source "
+        "parent_thread_id agent_nickname agent_role agent_path agent_type history_base "
+        "forked_from_ordinal_exclusive subagent_history_start_ordinal runtime_workspace_roots "
+        "account_scoped memory_mode dynamic_tools record_type",
+        git=shape("commit_hash branch repository_url"),
+        base_instructions=shape("text provenance"),
+    ),
+    lines.CONTEXT: shape(
+        "type turn_id root_turn_id trace_id cwd workspace_roots approval_policy sandbox_policy "
+        "permission_profile network file_system_sandbox_policy model comp_hash effort summary "
+        "collaboration_mode personality realtime_active multi_agent_version user_instructions "
+        "developer_instructions final_output_json_schema truncation_policy current_date timezone "
+        "approvals_reviewer disabled_plugin_ids windows_sandbox_level model_provider_id"
+    ),
+    lines.COMPACTED: shape(
+        "type message replacement_history replacement_history_metadata window_id window_number "
+        "first_window_id previous_window_id latest_token_usage_record resume_metadata "
+        "retained_context compaction_response_id"
+    ),
+    lines.USAGE: shape(
+        "type response_id session_id thread_id turn_id root_turn_id thread_token_usage "
+        "turn_token_usage",
+        usage=_COUNTS,
+    ),
+}
+
+_METADATA: Final = shape(
+    "history_sequence sampled_through_sequence client_authored user_input_order retained_source "
+    "fallback_token_limit_override mcp_attribution model_search_state compaction_output"
+)
+
+_HELD: Final[dict[str, tuple[str, ...]]] = {
+    lines.ITEM: ("",),
+    lines.CONTEXT: ("",),
+    lines.COMPACTED: ("",),
+    lines.META: ("",),
+    lines.USAGE: ("usage.",),
+    lines.EVENT: (),
+}
+"""Under which beginnings of places an entry of the line holds what is not known."""
+
+
+def unknown_in(line: Line) -> Iterator[tuple[Strange, bool]]:
+    """Yield what is not known in a line, and whether an entry of the line holds it.
+
+    A payload that nothing had to decode is what others show again, and is not looked into.
+    """
+    for name, value in line.beside:
+        yield Strange(name, name, value), False
+    payload = line.decoded
+    known = _shape_of(line)
+    if payload is not None and known is not None:
+        held = _HELD[line.kind]
+        for one in strange(payload, known):
+            is_held = one.place.startswith(held) and not one.place.startswith("base_instructions.")
+            yield _under("payload", one), is_held
+    if line.metadata_text:
+        for one in strange(line.metadata, _METADATA):
+            yield _under("metadata", one), True
+
+
+def _shape_of(line: Line) -> Shape | None:
+    if line.kind == lines.ITEM:
+        return _ITEMS.get(line.name)
+    if line.kind == lines.EVENT:
+        return _EVENTS.get(line.name)
+    return _PAYLOADS.get(line.kind)
+
+
+def _under(member: str, one: Strange) -> Strange:
+    return one._replace(name=f"{member}.{one.name}", place=f"{member}.{one.place}")
