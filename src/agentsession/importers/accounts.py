@@ -114,6 +114,14 @@ class Accounts:
         """Return whether a record became an entry of its own."""
         return self._outcomes[number] is Outcome.ENTRY
 
+    def is_left_out(self, number: int) -> bool:
+        """Return whether a record is in no entry."""
+        return self._outcomes[number] is Outcome.LEFT_OUT
+
+    def code_of(self, number: int) -> str:
+        """Return what was said of a record; empty for nothing."""
+        return self._said[number]
+
     @property
     def unsettled(self) -> list[int]:
         """The records nothing was said of yet."""

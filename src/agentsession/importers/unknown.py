@@ -225,12 +225,15 @@ class Unknown:
             where: its record, for people.
             number: the record in the account, when no entry of it holds what was found.
         """
-        value, size = one.holdable()
-        self.size += size
+        self.size += one.holdable()[1]
         self.name(KIND if one.is_kind else MEMBER, one.name, where)
         if number >= 0:
-            record = self.kept.setdefault(number, {"record": where, "members": {}})
-            record["members"][one.place] = value
+            self.keep(one, where, number)
+
+    def keep(self, one: Strange, where: str, number: int) -> None:
+        """Keep something that no entry of its record holds."""
+        record = self.kept.setdefault(number, {"record": where, "members": {}})
+        record["members"][one.place] = one.holdable()[0]
 
     @property
     def note(self) -> dict[str, Any]:

@@ -8,6 +8,9 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
+from agentsession.importers.base import UNKNOWN_CONTENT
+from agentsession.importers.unknown import SENTENCES
+
 CODES: Final = MappingProxyType(
     {
         # What a request held and the files do not.
@@ -55,9 +58,9 @@ CODES: Final = MappingProxyType(
         "unreadable-record": "the line is damaged: it is no record",
         "blank-line": "the line is blank",
         "unknown-record": "the record has a type no known release writes; it is kept as it is",
-        "unknown-member": "the record has a member no known release writes; it is kept as it is",
+        **SENTENCES,
         "unknown-block": "the message has a block of a type that is not known; it is kept as it is",
-        "unknown-content": "more than 5% of the file's bytes are of kinds that are not known",
+        UNKNOWN_CONTENT: "more than 5% of the file's bytes are of kinds that are not known",
         "stray": "the record belongs to no conversation",
         "unreadable-file": "the file cannot be read",
     }

@@ -14,8 +14,10 @@ from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.attachments import SNAPSHOT, kind_of
 from agentsession.importers.claude_code.history import is_sent, stretch_to
 from agentsession.importers.claude_code.lines import is_blank
+from agentsession.importers.claude_code.measuring import Measuring
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.drafting import Node
+from agentsession.importers.unknown import Unknown
 from agentsession.record_entries import InfoEntry, LinkEntry, QueuedEntry
 
 if TYPE_CHECKING:
@@ -26,7 +28,6 @@ _LISTED: Final = frozenset(
 )
 """Bookkeeping of which each record counts, not only the last."""
 
-_LOUD: Final = 20
 _COPY: Final = 2048
 """Undo copies above this size are left out."""
 
@@ -52,8 +53,9 @@ class Ending:
         for record in self._conversion.records:
             if self._accounts.is_open(record.number):
                 self._settle(record)
-        self._finish(node, waiting)
-        self._measure()
+        measuring = Measuring(self._conversion)
+        self._finish(node, waiting, measuring.unknown)
+        measuring.tell()
         self._tell()
 
     # What was never answered.
@@ -201,7 +203,7 @@ class Ending:
 
     # The entries that trail.
 
-    def _finish(self, node: Node, waiting: list[Record]) -> None:
+    def _finish(self, node: Node, waiting: list[Record], unknown: Unknown) -> None:
         conversion = self._conversion
         last = max((r.time for r in conversion.records), default="")
         ts = last or conversion.times.of(conversion.records[0]) if conversion.records else ""
@@ -212,7 +214,7 @@ class Ending:
             else:
                 node = self._unsent(node, record, ts)
         for record in self._unknown:
-            node = self._keep_unknown(node, record, ts)
+            node = self._keep_unknown(node, record, ts, unknown)
         for value in self._kept.get(names.CONTINUED, ()):
             name = value.get("continuedInSessionId") if isinstance(value, dict) else None
             if isinstance(name, str) and name:
@@ -223,7 +225,9 @@ class Ending:
             node = conversion.draft.add(node, InfoEntry(title), conversion.id, "title", ts)
         if not self._kept.get("queue"):
             self._kept.pop("queue", None)
-        node = conversion.draft.note(node, {"session": self._kept}, conversion.id, "session", ts)
+        told = {"session": self._kept, **unknown.note}
+        node = conversion.draft.note(node, told, conversion.id, "session", ts)
+        unknown.noted(node.entry_id)
         for record in conversion.records:
             if record.noted:
                 code = "not-sent-yet" if record.noted == "waiting" else "bookkeeping"
@@ -256,7 +260,7 @@ class Ending:
             self._accounts.entry(record.number, node.entry_id, code="not-sent-yet")
         return node
 
-    def _keep_unknown(self, node: Node, record: Record, ts: str) -> Node:
+    def _keep_unknown(self, node: Node, record: Record, ts: str, unknown: Unknown) -> Node:
         conversion = self._conversion
         kept = record.beside(frozenset()) or b"{}"
         node = conversion.draft.note(
@@ -267,39 +271,8 @@ class Ending:
             record.time or ts,
         )
         self._accounts.entry(record.number, node.entry_id, code="unknown-record")
-        self._accounts.find("unknown-record", f"{record.type or 'no type'} at {record.where}")
+        unknown.name("unknown-record", record.type or "of no type", record.where)
         return node
-
-    # What is not known.
-
-    def _measure(self) -> None:
-        """Say it loudly when much of a file is of kinds that are not known. Spec: decision D11."""
-        unknown: dict[int, int] = {}
-        total: dict[int, int] = {}
-        for record in self._conversion.records:
-            total[record.file] = total.get(record.file, 0) + record.size
-            unknown[record.file] = unknown.get(record.file, 0) + self._unknown_bytes(record)
-        for file, size in unknown.items():
-            if size * _LOUD > total[file]:
-                where = str(self._conversion.path(file))
-                self._accounts.find("unknown-content", f"{where}: {size} of {total[file]} bytes")
-
-    def _unknown_bytes(self, record: Record) -> int:
-        if record.is_damaged:
-            return 0
-        if record.type not in names.KNOWN or (record.type in names.TREE and not record.uuid):
-            return record.size
-        size = 0
-        for name in record.unknown_members():
-            size += len(bytes(record.get(name) or b"")) + len(name)
-            self._accounts.find("unknown-member", f"{name} at {record.where}")
-        if record.type in (names.USER, names.ASSISTANT):
-            for place, kind in enumerate(record.kinds):
-                if not isinstance(kind, str) or kind not in names.BLOCKS:
-                    size += len(text.encode(record.blocks[place : place + 1]))
-                    self._accounts.find("unknown-block", f"{kind} at {record.where}")
-                    record.forget()
-        return size
 
     def _tell(self) -> None:
         conversion = self._conversion

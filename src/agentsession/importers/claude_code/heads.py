@@ -10,7 +10,7 @@ Spec: claude-code 2, 2.1.
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 
@@ -77,7 +77,7 @@ class AnyBlock(msgspec.Struct, gc=False):
     tool_use_id: Any = None
 
 
-class PlainMessage(msgspec.Struct, gc=False):
+class PlainMessage(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     """A message of plain blocks; ``content`` is its words where it is a string."""
 
     id: str | None = None
@@ -86,6 +86,13 @@ class PlainMessage(msgspec.Struct, gc=False):
     content: list[Plain] | str | None = None
     usage: Text = NOTHING
     stop_reason: str | None = None
+    type: Literal["message"] | None = None
+    stop_sequence: str | None = None
+    stop_details: Text = NOTHING
+    container: Text = NOTHING
+    context_management: Text = NOTHING
+    diagnostics: Text = NOTHING
+    output_config: Text = NOTHING
 
 
 class PlainHead(msgspec.Struct, gc=False):
@@ -108,7 +115,7 @@ class PlainHead(msgspec.Struct, gc=False):
     message: PlainMessage | None = None
 
 
-class AnyMessage(PlainMessage, gc=False):
+class AnyMessage(PlainMessage, gc=False, forbid_unknown_fields=False):
     """A message whose members are of any type."""
 
     id: Any = None
@@ -116,6 +123,8 @@ class AnyMessage(PlainMessage, gc=False):
     role: Any = None
     content: list[AnyBlock] | str | None = None  # type: ignore[assignment]
     stop_reason: Any = None
+    type: Any = None
+    stop_sequence: Any = None
 
 
 class AnyHead(PlainHead, gc=False):

@@ -63,6 +63,8 @@ class Record:
         time: when it was written, as the format writes it; empty for no time that can be.
         version, cwd, branch: the release that wrote it, and where; empty when it does not say.
         request: the id of the logged request that it answers; empty for none.
+        subtype: of a system record, what it tells of.
+        is_odd: whether its message may hold what no release writes.
         is_plain: whether its strings are spelled as the format does; see :func:`escapes`.
         is_tree: whether it stands in a conversation's tree.
         is_sidechain: whether it belongs to a sub-agent.
@@ -106,6 +108,7 @@ class Record:
         "is_error",
         "is_local_command",
         "is_meta",
+        "is_odd",
         "is_plain",
         "is_shown_only",
         "is_sidechain",
@@ -126,6 +129,7 @@ class Record:
         "role",
         "size",
         "stop_reason",
+        "subtype",
         "time",
         "type",
         "unflagged_from",
@@ -153,6 +157,7 @@ class Record:
         self._usage: Any = None
         self.is_damaged = False
         head = self._read(raw)
+        self.is_odd = head.__class__ is not Head
         self.type = intern(head.type or "")
         if self.size > _LONG and is_deep(raw):
             self.type = f"deep {self.type}".strip()
@@ -182,6 +187,7 @@ class Record:
     def _place(self, head: Head) -> None:
         """Take in where the record stands, and what surrounded it."""
         kind, subtype = self.type, head.subtype
+        self.subtype = intern(subtype or "")
         self.uuid = intern(head.uuid or "")
         self.parent = intern(head.parent or "")
         # There are few of these, and many records.

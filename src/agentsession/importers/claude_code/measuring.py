@@ -1,0 +1,190 @@
+"""Measuring: what of the files no known release writes, named, counted, and none of it lost.
+
+Spec: claude-code 2, decision D11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from agentsession.importers.base import UNKNOWN_CONTENT
+from agentsession.importers.claude_code import names
+from agentsession.importers.claude_code.attachments import SNAPSHOT, kind_of
+from agentsession.importers.claude_code.heads import PlainMessage
+from agentsession.importers.claude_code.known import (
+    ATTACHMENTS,
+    CONTENT,
+    MESSAGE,
+    OTHERS,
+    ROLES,
+    SUBTYPES,
+)
+from agentsession.importers.claude_code.lines import REFUSALS, members_of, value_of
+from agentsession.importers.claude_code.records import Record
+from agentsession.importers.unknown import KIND, LOUD, Strange, Unknown, strange
+
+if TYPE_CHECKING:
+    from agentsession.importers.claude_code.convert import Conversion
+
+_SPOKEN: Final = frozenset({names.USER, names.ASSISTANT})
+_LOGGED: Final = frozenset({names.REQUEST, names.SHAPE, names.BLOB})
+_plain: Final = msgspec.json.Decoder(PlainMessage).decode
+
+
+class Measuring:
+    """Looks for what is not known in the records of a conversation.
+
+    Args:
+        conversion: the conversion, when each record has its place.
+
+    Attributes:
+        unknown: what was found.
+    """
+
+    def __init__(self, conversion: Conversion) -> None:
+        self._accounts = conversion.accounts
+        self.unknown = Unknown(conversion.accounts)
+        sizes: dict[int, int] = {}
+        total: dict[int, int] = {}
+        for record in conversion.records:
+            total[record.file] = total.get(record.file, 0) + record.size
+            if not record.is_damaged:
+                size = self._size(record)
+                sizes[record.file] = sizes.get(record.file, 0) + size
+        self._loud = [
+            f"{conversion.path(file)}: {size} of {total[file]} bytes"
+            for file, size in sizes.items()
+            if size * LOUD > total[file]
+        ]
+
+    def tell(self) -> None:
+        """Say it loudly when much of a file is of kinds that are not known."""
+        for where in self._loud:
+            self._accounts.find(UNKNOWN_CONTENT, where)
+
+    def _size(self, record: Record) -> int:
+        """How many bytes of a record are unknown."""
+        if record.type not in names.KNOWN or (record.type in names.TREE and not record.uuid):
+            # The record is kept whole, under a code of its own.
+            return record.size
+        before = self.unknown.size
+        whole = self._look(record)
+        found = self.unknown.size - before
+        return record.size if whole else found
+
+    def _look(self, record: Record) -> bool:
+        """Take in what is unknown in a record; return whether that is all of it."""
+        kind = record.type
+        if kind not in names.TREE:
+            known = OTHERS.get(kind)
+            if known is not None:
+                self._others(record, known)
+            return False
+        for name in record.unknown_members():
+            self._found(record, Strange(name, name, value_of(record.get(name))))
+        if kind in _SPOKEN:
+            return self._message(record)
+        if kind == names.ATTACHMENT:
+            return self._attachment(record)
+        if kind == names.SYSTEM and record.subtype and record.subtype not in SUBTYPES:
+            self.unknown.name(KIND, f"system subtype {record.subtype}", record.where)
+            return True
+        return False
+
+    def _others(self, record: Record, known: frozenset[str]) -> None:
+        members = record.members
+        for name in members.keys() - known if not members.keys() <= known else ():
+            self._keep(record, Strange(name, name, value_of(members[name])))
+        if record.type == names.BLOB:
+            for one in _in_message(members.get("message")):
+                self._keep(record, one)
+        if record.type in _LOGGED:
+            record.forget()
+
+    def _message(self, record: Record) -> bool:
+        role = record.role if isinstance(record.role, str) else "of no type"
+        whole = record.role is not None and role not in ROLES
+        if whole:
+            self.unknown.name(KIND, f"message role {role}", record.where)
+            self._keep_beside(record, Strange("role", "message.role", record.role))
+        if not record.is_odd:
+            return whole
+        for one in _in_message(record.get("message")):
+            if one.is_kind and isinstance(one.value, dict):
+                # The block is an item, or stands in one.
+                self.unknown.size += one.holdable()[1]
+                kind = one.value.get("type")
+                name = kind if isinstance(kind, str) else "of no type"
+                self.unknown.name("unknown-block", name, record.where)
+            elif one.place.startswith("message.content[") and not one.is_kind:
+                self.unknown.found(one, record.where)
+            else:
+                self._found(record, one, in_message=True)
+        record.forget()
+        return whole
+
+    def _attachment(self, record: Record) -> bool:
+        raw = record.get("attachment")
+        members = members_of(bytes(raw)) if raw is not None else None
+        kind = kind_of(record) if members is not None else ""
+        known = ATTACHMENTS.get(kind)
+        if known is not None and members is not None:
+            for name in members.keys() - known if not members.keys() <= known else ():
+                path = f"attachment.{name}"
+                self._found(record, Strange(path, path, value_of(members[name])))
+        if members is None or kind in ATTACHMENTS:
+            return False
+        self.unknown.name(KIND, f"attachment type {kind or 'of no type'}", record.where)
+        self._keep_beside(record, Strange("attachment", "attachment", value_of(raw)))
+        return True
+
+    # Keeping.
+
+    def _found(self, record: Record, one: Strange, *, in_message: bool = False) -> None:
+        """Take in what is found, and keep it unless an entry of the record does."""
+        if self._is_kept(record, in_message=in_message):
+            self.unknown.found(one, record.where)
+        else:
+            self._keep(record, one)
+
+    def _keep(self, record: Record, one: Strange) -> None:
+        self.unknown.found(one, record.where, record.number)
+
+    def _keep_beside(self, record: Record, one: Strange) -> None:
+        """Keep a part of what is counted as a whole."""
+        if not self._is_kept(record, in_message=one.place.startswith("message.")):
+            self.unknown.keep(one, record.where, record.number)
+
+    def _is_kept(self, record: Record, *, in_message: bool) -> bool:
+        """Whether an entry holds the members of a record that are not known.
+
+        Of a copy, and of what was only shown, it is not asked: they are left out whole.
+        """
+        accounts, number = self._accounts, record.number
+        if record.noted == "waiting" or accounts.is_left_out(number):
+            return True
+        if not accounts.is_entry(number):
+            # What was not sent stands in a note as it is, and its code says so.
+            return bool(accounts.code_of(number))
+        if in_message or record.is_local_command:
+            return False
+        return record.type != names.ATTACHMENT or kind_of(record) != SNAPSHOT
+
+
+def _in_message(raw: msgspec.Raw | None) -> Iterator[Strange]:
+    """Yield what is not known in the text of a message."""
+    try:
+        if raw is None or _plain(raw) is not None:
+            return
+    except REFUSALS:
+        pass
+    value = value_of(raw)
+    for name in value if isinstance(value, dict) else ():
+        if name not in MESSAGE:
+            yield Strange(f"message.{name}", f"message.{name}", value[name])
+    content = value.get("content") if isinstance(value, dict) else None
+    if isinstance(content, (dict, list)):
+        yield from strange(content, CONTENT, "message.content")
