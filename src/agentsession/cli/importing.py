@@ -42,6 +42,16 @@ def _date(_ctx: click.Context, _param: click.Parameter, value: str) -> date | No
         raise click.BadParameter(f"{value!r} is not a date such as 2026-03-01") from None
 
 
+def _agents(
+    _ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]
+) -> tuple[str, ...]:
+    known = registry.names()
+    for name in value:
+        if name not in known:
+            raise click.BadParameter(f"{name!r} is no agent; there are: {', '.join(known)}")
+    return value
+
+
 def _format(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     try:
         return written_format(value)
@@ -52,7 +62,15 @@ def _format(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 @click.command("import", cls=Command)
 @click.argument("sources", metavar="[AGENT] [PATH]...", nargs=-1, shell_complete=complete_file)
 @click.option("-to", "--to", metavar="STORE", default="", help="Write to this store.")
-@click.option("-from", "--from", "agents", metavar="AGENT", multiple=True, help="Only this agent.")
+@click.option(
+    "-from",
+    "--from",
+    "agents",
+    metavar="AGENT",
+    multiple=True,
+    callback=_agents,
+    help="Only this agent.",
+)
 @click.option(
     "-session", "--session", "sessions", metavar="ID", multiple=True, help="Only this session."
 )
@@ -144,12 +162,18 @@ def command(
 
 
 def _asked(words: Sequence[str], agents: Sequence[str]) -> tuple[list[Importer], list[Path]]:
-    """The importers that were asked for, and the paths."""
+    """The importers that were asked for, and the paths.
+
+    Raises:
+        UsageError: when the first word is another agent than those of ``--from``.
+    """
     known = registry.names()
     chosen = list(agents)
     if words and words[0] in known:
-        chosen.append(words[0])
-        words = words[1:]
+        if chosen and words[0] not in chosen:
+            named = " --from ".join(chosen)
+            raise click.UsageError(f"{words[0]} and --from {named} are different agents; name one")
+        chosen, words = chosen or [words[0]], words[1:]
     paths = [Path(word) for word in words]
     missing = [path for path in paths if not path.exists()]
     if missing and not chosen and len(missing[0].parts) == 1:
