@@ -134,10 +134,17 @@ def read_lines(path: str, name: str, only: Sequence[bytes] = ()) -> Iterator[Lin
     with open(path, "rb") as file:
         for number, raw in enumerate(file, 1):
             stripped = raw.strip(b" \t\r\n")
+            if number == 1 or b"\0" in raw:
+                stripped = _bare(stripped)
             if only and _is_other(stripped, only):
                 yield Line(f"{name}:{number}", UNKNOWN, size=len(stripped))
             elif stripped:
                 yield from _records(stripped, f"{name}:{number}")
+
+
+def _bare(raw: bytes) -> bytes:
+    """A line without what an editor or a crash put around it; zero bytes alone stay."""
+    return raw.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r\n\0") or raw
 
 
 def _is_other(raw: bytes, only: Sequence[bytes]) -> bool:

@@ -26,6 +26,7 @@ _TIME: Final = re.compile(rb'"timestamp":"([^"]{10,40})"')
 _ITEM: Final = b'"response_item"'
 _CHUNK: Final = 1 << 16
 _LOOKED_AT: Final = 4
+_SIGNS: Final = frozenset({"instructions", "cli_version", "originator", "model_provider"})
 _VERSION_7: Final = "7"
 
 
@@ -130,6 +131,9 @@ def rollout_at(path: str) -> Rollout | None:
     if meta is None and named is None:
         return None
     payload = {} if meta is None else meta.payload
+    if named is None and _SIGNS.isdisjoint(payload):
+        # Another agent's file may begin with an id and a time as well.
+        return None
     thread = string(payload.get("id")) or (named[1] if named else "") or base
     created = lines.time_of(payload.get("timestamp")) or ("" if meta is None else meta.time)
     copied = second.payload if second is not None and second.kind == lines.META else {}

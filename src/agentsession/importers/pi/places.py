@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from agentsession import text
 from agentsession.errors import NotJSON
+from agentsession.importers.pi.lines import MARK
 
 SUFFIX: Final = ".jsonl"
 
@@ -69,7 +70,7 @@ def is_session(path: str) -> bool:
         return False
     try:
         with open(path, "rb") as file:
-            head = file.readline(_HEAD)
+            head = file.readline(_HEAD).removeprefix(MARK).lstrip(b"\0")
     except (OSError, ValueError):
         return is_named_as_session(path)
     return (b'"session"' in head and is_header(_value(head))) or is_named_as_session(path)

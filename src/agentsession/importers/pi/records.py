@@ -17,6 +17,7 @@ from agentsession import text
 from agentsession._scan import may_be_too_deep
 from agentsession.errors import NotJSON
 from agentsession.importers.holding import holdable
+from agentsession.importers.pi.lines import MARK, lines_of
 
 _HUGE: Final = re.compile(rb"[0-9]{300}|[eE]\+?[0-9]{3}")
 _ZEROS: Final = b"0" * 300
@@ -144,14 +145,13 @@ def read(path: str) -> Iterator[Record]:
         OSError: when the file cannot be read.
     """
     with open(path, "rb") as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                yield record_of(number, line)
+        for number, line in lines_of(file):
+            yield record_of(number, line)
 
 
 def record_of(number: int, line: bytes) -> Record:
     """Return the record of a line."""
-    given = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+    given = line.removeprefix(MARK) if number == 1 else line
     try:
         value = _slowly(given) if may_be_too_deep(given) else _decode(given)
         # What this decoder takes has no number beyond any double but an integer.

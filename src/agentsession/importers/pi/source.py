@@ -15,6 +15,7 @@ from agentsession import text
 from agentsession.errors import NoSession, NotJSON
 from agentsession.importers.base import Converted, NativeSession
 from agentsession.importers.pi.convert import Forked, convert
+from agentsession.importers.pi.lines import MARK, lines_of
 from agentsession.importers.pi.places import files_below, id_in_name, is_header
 from agentsession.importers.pi.records import SESSION_INFO, mapping, string
 from agentsession.importers.pi.times import of
@@ -143,9 +144,7 @@ def look(path: str) -> File:
     records, title, last = 0, "", b""
     try:
         with open(path, "rb") as file:
-            for line in file:
-                if not line.strip():
-                    continue
+            for _, line in lines_of(file):
                 records += 1
                 last = line
                 if not header and b'"session"' in line:
@@ -163,6 +162,6 @@ def look(path: str) -> File:
 
 def _value(line: bytes) -> dict[str, Any]:
     try:
-        return mapping(text.parse(line.removeprefix(b"\xef\xbb\xbf")))
+        return mapping(text.parse(line.removeprefix(MARK)))
     except NotJSON:
         return {}

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from agentsession.importers.base import Source
+from agentsession.importers.pi.lines import lines_of
 from agentsession.importers.pi.places import files_below, id_in_name, is_header
 from agentsession.importers.pi.records import (
     ASSISTANT,
@@ -147,7 +148,7 @@ def _of_file(path: str, unread: Unread) -> Iterator[UsageRecord]:
     model = provider = ""
     try:
         with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
+            for number, line in lines_of(file):
                 if number > 1 and not _may_count(line) and _is_object(line):
                     continue
                 record = _quick(number, line) or record_of(number, line)
