@@ -153,6 +153,40 @@ def test_a_tool_began_when_its_display_item_says(tmp_path: Path) -> None:
     assert session.entries[-1].ts_text == "2026-11-30T20:51:44.000Z"
 
 
+@pytest.mark.parametrize(
+    ("seconds", "began"),
+    [
+        ("3.5", "2026-11-30T20:51:40.5Z"),
+        ("0.0", "2026-11-30T20:51:44Z"),
+        ("0", "2026-11-30T20:51:44Z"),
+        ("-1", ""),
+        ("1e99", ""),
+        ("true", ""),
+        ('"3"', ""),
+        ("3.5}} and more", ""),
+    ],
+)
+def test_an_output_tells_when_its_tool_began(tmp_path: Path, seconds: str, began: str) -> None:
+    output = '{"output":"done\\n","metadata":{"exit_code":0,"duration_seconds":' + seconds + "}}"
+    lines = (said("user", "Hi"), called("c1"), returned("c1", output))
+    write(tmp_path, turn(*lines, end=COMPLETE))
+    session = convert(tmp_path).session
+    found = [(e.ts_text, e.call_id) for e in session.entries if e.type == "dispatch"]
+    assert found == ([(began, "c1")] if began else [])
+    verify(session)
+
+
+def test_only_function_calls_are_dispatched(tmp_path: Path) -> None:
+    call = {"type": "custom_tool_call", "name": "apply_patch", "input": "", "call_id": "c1"}
+    output = '{"output":"done","metadata":{"duration_seconds":1.0}}'
+    back = {"type": "custom_tool_call_output", "call_id": "c1", "output": output}
+    lines = (said("user", "Hi"), line("response_item", call), line("response_item", back))
+    write(tmp_path, turn(*lines, end=COMPLETE))
+    session = convert(tmp_path).session
+    assert [e for e in session.entries if e.type == "dispatch"] == []
+    verify(session)
+
+
 def test_plain_turns_cost_no_look_at_their_entries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

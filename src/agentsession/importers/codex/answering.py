@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from agentsession import text
+from agentsession.calls import CALL_TYPE
 from agentsession.entries import ResponseEntry
 from agentsession.importers.accounts import Accounts
 from agentsession.importers.codex import lines, tools
@@ -193,7 +194,8 @@ class Answering:
         if element.shown:
             native = _with_shown(native, element.shown)
         entry_id = writer.put(unit, element.time, response=response, origin=origin, native=native)
-        if unit.is_call:
+        if unit.type == CALL_TYPE:
+            # Decisions and dispatches are about function calls alone. Spec: format 8.3.
             self._homes[unit.call_id] = entry_id
         if element.number >= 0:
             code = "fork-copy" if self.copied else ""
@@ -216,9 +218,11 @@ class Answering:
         if tools.is_rejected(output):
             entry = DecisionEntry(call, home, "reject", "human", reason=tools.REJECTED)
             writer.add(entry, call, "decision", time)
-        elif element.shown:
+            return
+        began = element.began or tools.began(output, time)
+        if element.shown or began:
             members = {"call_id": call, "target": home}
-            writer.tell(DispatchEntry, members, call, "dispatch", time, began=element.began)
+            writer.tell(DispatchEntry, members, call, "dispatch", time, began=began)
 
     def shows(self, item: Mapping[str, Any], number: int, began: object) -> bool:
         """Take what a display item tells of a call; return whether its output is to come.

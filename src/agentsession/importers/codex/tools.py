@@ -18,6 +18,10 @@ REJECTED: Final = "rejected by user"
 
 _REFUSED: Final = "exec_command failed for "
 _LONGEST: Final = 400
+_DURATION: Final = '"duration_seconds"'
+_TAIL: Final = 400
+_SECOND: Final = 1_000_000_000
+_LONG: Final = 1 << 32
 _RAN: Final = ("Exit code:", "Chunk ID:", "{")
 
 
@@ -45,6 +49,28 @@ def child_of(output: object) -> str:
         return string(mapping(text.parse(output)).get("agent_id"))
     except AgentSessionError:
         return ""
+
+
+def began(output: object, ended: str) -> str:
+    """Return when a tool began whose output tells how long it ran; empty where it does not.
+
+    That is its end, when the output was recorded, less its duration. Outputs of 0.34 to 0.101
+    are JSON text with a ``duration_seconds`` among their metadata.
+
+    Args:
+        output: the output.
+        ended: when it was recorded; empty when that is not known.
+    """
+    if not isinstance(output, str) or _DURATION not in output[-_TAIL:] or not ended:
+        return ""
+    try:
+        told = mapping(mapping(text.parse(output)).get("metadata")).get("duration_seconds")
+    except AgentSessionError:
+        return ""
+    if isinstance(told, bool) or not isinstance(told, (int, float)) or not 0 <= told < _LONG:
+        return ""
+    end = Timestamp.parse(ended).nanoseconds
+    return Timestamp.from_nanoseconds(max(end - round(told * _SECOND), 0)).text
 
 
 def is_rejected(output: object) -> bool:
