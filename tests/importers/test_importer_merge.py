@@ -14,7 +14,13 @@ from agentsession.errors import DamagedFile
 from agentsession.header import Header
 from agentsession.importers.identity import entry_id, is_imported, place
 from agentsession.importers.merge import Action, Plan, merge, plan, preview, reopened_leaf
-from agentsession.record_entries import CustomEntry, InfoEntry, LabelEntry, OutcomeEntry
+from agentsession.record_entries import (
+    CustomEntry,
+    InfoEntry,
+    LabelEntry,
+    LinkEntry,
+    OutcomeEntry,
+)
 from agentsession.session import Session
 from agentsession.stores import JSONLStore, MemoryStore
 from agentsession.writing import dump
@@ -293,6 +299,55 @@ def test_a_header_that_differs_is_told() -> None:
     other = Session(Header(format="agentsession/0.3", id="s-1", created_at=at(0), cwd="/srv"))
     place(other, None, message("a", 0), "m0")
     assert codes(plan(stored, other)) == {"header-differs"}
+
+
+def child(*said: str, parent: str = "", call: str = "") -> Session:
+    header = Header(
+        format="agentsession/0.3",
+        id="s-1",
+        created_at=at(0),
+        parent_session=parent,
+        spawned_by=call,
+    )
+    session, tip = Session(header), None
+    for second, text in enumerate(said):
+        tip = place(session, tip, message(text, second), f"m{second}")
+    return session
+
+
+def ties(session: Session) -> list[tuple[str, str, str]]:
+    return [(e.rel, e.session, e.call_id) for e in session.entries if isinstance(e, LinkEntry)]
+
+
+@pytest.mark.parametrize("to", ["agentsession/0.3", "agentsession/0.11"])
+@pytest.mark.parametrize("before", ["", "p-1"])
+def test_what_spawned_a_session_may_be_known_later(store: JSONLStore, before: str, to: str) -> None:
+    merge(store, child("a", parent=before), to)
+    leaf = reopened(store).leaf
+    done = merge(store, child("a", parent="p-1", call="c-1"), to)
+    assert (done.action, codes(done)) == (Action.GROWN, set())
+    assert ties(reopened(store)) == [("subsession_of", "p-1", "c-1")]
+    assert (reopened(store).header.parent_session, reopened(store).header.spawned_by) == (
+        before,
+        "",
+    )
+    assert reopened(store).entries[-1].parent == leaf
+    for said_now in (("a",), ("a", "b"), ("a", "b", "c"), ("a", "b", "c")):
+        done = merge(store, child(*said_now, parent="p-1", call="c-1"), to)
+        assert codes(done) == set()
+        assert said(reopened(store)) == list(said_now)
+    assert done.action is Action.UNCHANGED
+    assert len(ties(reopened(store))) == 1
+
+
+def test_a_fork_whose_origin_is_known_later_has_its_own_link(store: JSONLStore) -> None:
+    merge(store, child("a"))
+    fork = child("a", parent="p-1")
+    place(fork, fork.leaf, LinkEntry("fork_of", "p-1", ts=at(1)), "p-1", "fork")
+    for action in (Action.GROWN, Action.UNCHANGED):
+        done = merge(store, fork)
+        assert (done.action, codes(done)) == (action, set())
+    assert ties(reopened(store)) == [("fork_of", "p-1", "")]
 
 
 def test_ids() -> None:

@@ -18,6 +18,7 @@ from agentsession.entries import LEAF_LABEL, Entry
 from agentsession.errors import DamagedFile, NoSession
 from agentsession.findings import Finding
 from agentsession.importers.all_entries import AllEntries
+from agentsession.importers.heading import late_ties
 from agentsession.importers.identity import (
     FORMATS,
     entry_id,
@@ -27,7 +28,7 @@ from agentsession.importers.identity import (
     migrated,
 )
 from agentsession.reading import load
-from agentsession.record_entries import InfoEntry, LabelEntry
+from agentsession.record_entries import InfoEntry, LabelEntry, LinkEntry
 from agentsession.session import Session
 from agentsession.stores.base import Store
 from agentsession.timestamp import Timestamp
@@ -279,7 +280,8 @@ class _Merging:
 
     def plan(self) -> Plan:
         findings = []
-        if self.stored.header.line != self.converted.header.line:
+        ties, differs = late_ties(self.stored, self.converted)
+        if differs:
             findings.append(_finding(HEADER_DIFFERS, self.stored))
         if self._is_older():
             findings.append(_finding(OLDER_COPY, self.stored))
@@ -292,6 +294,7 @@ class _Merging:
         if self._leaf_is_the_users():
             findings.append(_finding(USER_LEAF, self.stored))
         appended = [*self.new, *self._named(leaf)]
+        appended += [self._own(tie.moved(ts=self._now()), leaf, "tie", ()) for tie in ties]
         reached = _leaf_of(self.stored, appended)
         if reached != leaf and not self._is_remark_below(reached, leaf, appended):
             appended.append(self._marked(leaf, appended))
@@ -370,11 +373,14 @@ class _Merging:
     def _is_remark_below(
         self, reached: str | None, leaf: str | None, appended: Sequence[Entry]
     ) -> bool:
-        """Whether what was reached is a name that a merge restored, below the leaf wanted."""
+        """Whether what was reached is a merge's own remark, below the leaf wanted.
+
+        That is a name it restored, or a link that the header does not say.
+        """
         new = {entry.id: entry for entry in appended}
         found = new.get(reached or "") or self.stored.get(reached or "")
         return (
-            isinstance(found, InfoEntry)
+            isinstance(found, (InfoEntry, LinkEntry))
             and found.parent == leaf
             and found.id not in self.converted
             and is_imported(found)
