@@ -61,6 +61,7 @@ CODES: Final = MappingProxyType(
         **SENTENCES,
         "unknown-block": "the message has a block of a type that is not known; it is kept as it is",
         UNKNOWN_CONTENT: "more than 5% of the file's bytes are of kinds that are not known",
+        "other-copy": "another copy of the log says as much, or more",
         "stray": "the record belongs to no conversation",
         "unreadable-file": "the file cannot be read",
     }

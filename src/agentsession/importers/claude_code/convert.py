@@ -158,6 +158,7 @@ class Conversion:
                 self._answer(answer, request)
             elif request is not None:
                 self._asking.attempt(request, place)
+        self._left_out()
         ending = Ending(self)
         ending.write()
         totals = ending.totals()
@@ -172,6 +173,14 @@ class Conversion:
             findings,
             totals,
         )
+
+    def _left_out(self) -> None:
+        """Account for the other copies of the logs."""
+        for log in self._conversation.copies:
+            names_of = [f"{log.path}: line {line + 1}" for line in range(log.records)]
+            for number in self.accounts.open_all("record", names_of):
+                self.accounts.left_out(number, "other-copy")
+            self.accounts.find("other-copy", str(log.path), log.records)
 
     def _answered(self) -> dict[str, Request]:
         """The logged request of each answer that has one."""

@@ -24,6 +24,7 @@ from agentsession.importers.base import (
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.codes import CODES
 from agentsession.importers.claude_code.convert import convert
+from agentsession.importers.claude_code.copying import paths_of
 from agentsession.importers.claude_code.counting import usage_records
 from agentsession.importers.claude_code.looking import Log
 from agentsession.importers.claude_code.places import PROJECTS, config_directories, folders
@@ -66,7 +67,7 @@ class ClaudeCode(Importer):
                 conversation.title,
                 next((log.cwd for log in conversation.logs if log.cwd), ""),
                 _time(last),
-                tuple(str(log.path) for log in conversation.logs),
+                paths_of((*conversation.logs, *conversation.copies)),
             )
 
     def convert(self, source: Source, session_id: str) -> Converted:

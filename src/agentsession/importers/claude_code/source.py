@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentsession.importers.claude_code import names
+from agentsession.importers.claude_code.copying import Folder, folders_of
 from agentsession.importers.claude_code.lines import raw_lines, split_tail
 from agentsession.importers.claude_code.looking import Log, key_of, look, string
 from agentsession.importers.claude_code.places import logs, others
@@ -34,6 +35,7 @@ class Conversation:
         title: what it is called.
         warmup: whether the program started it by itself.
         known_parent: whether the session it was spawned by is in the source.
+        copies: other copies of its logs, which are not read.
     """
 
     id: str
@@ -46,6 +48,7 @@ class Conversation:
     title: str = ""
     warmup: bool = False
     known_parent: bool = True
+    copies: list[Log] = field(default_factory=list)
 
     @property
     def is_agent(self) -> bool:
@@ -65,10 +68,11 @@ class Sources:
         self.logs: list[Log] = []
         self.strays: list[Log] = []
         self.conversations: dict[str, Conversation] = {}
-        for path in self.paths:
-            found = [look(log) for log in logs(path)]
-            self.logs += found
-            self._sort(found)
+        every = [[look(log) for log in logs(path)] for path in self.paths]
+        self.logs += [log for found in every for log in found]
+        for folder in folders_of(every):
+            self._sort(folder.logs)
+            self._copy(folder)
         self._name_titles()
 
     # Which logs are which conversation.
@@ -91,6 +95,13 @@ class Sources:
             self._sidechains(parents[group[0].name])
         for log in agents:
             self._agent(log, parents)
+
+    def _copy(self, folder: Folder) -> None:
+        """Give the copies of logs to the conversations that these are of."""
+        for conversation in self.conversations.values() if folder.copies else ():
+            if not conversation.chain:
+                for log in conversation.logs:
+                    conversation.copies += folder.copies.pop(str(log.path), ())
 
     def _fork(self, found: list[Conversation]) -> None:
         """Find out which conversations copied the beginning of another one."""
