@@ -9,6 +9,7 @@ from agentsession import text
 from agentsession.importers.claude_code.blocks import Block, Made
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.drafting import TextUnit, Unit, spelled
+from agentsession.wire.profiles_claude_code import NATIVE
 
 
 class Piece(TextUnit):
@@ -40,6 +41,23 @@ class Piece(TextUnit):
         origin = spelled(made.origin) if made.origin else b""
         found = cls(key, native_id, spelled(made.item), origin, ts)
         found.sent, found.kind, found.call_id = made.blocks, made.kind, made.call_id
+        return found
+
+    def renamed(self, call_id: str) -> Piece:
+        """Return the same call or result under another call id; the wire's is in its origin."""
+        origin = text.parse(self.origin) if self.origin else {}
+        origin = origin if isinstance(origin, dict) else {}
+        metadata = dict(origin.get("metadata") or {})
+        native = dict(metadata.get(NATIVE) or {})
+        if "blocks" not in native:
+            native["id" if self.kind == "tool_use" else "tool_use_id"] = self.call_id
+        origin["metadata"] = {**metadata, NATIVE: native}
+        item = spelled({**self.item, "call_id": call_id})
+        found = Piece(self.key, self.native_id, item, spelled(origin), self.ts)
+        found.role, found.response, found.native = self.role, self.response, self.native
+        found.hidden, found.record, found.derived = self.hidden, self.record, self.derived
+        found.kind, found.call_id = self.kind, call_id
+        found.sent, found.source = self.sent, self.source
         return found
 
     @property

@@ -14,6 +14,7 @@ from agentsession.canonical import sha256
 from agentsession.entries import ConfigEntry, ResponseEntry
 from agentsession.importers.accounts import Accounts
 from agentsession.importers.claude_code import names
+from agentsession.importers.claude_code.calls import Calls
 from agentsession.importers.claude_code.lines import agent_of, members_of, plain_members
 from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.claude_code.records import Record
@@ -92,7 +93,7 @@ class Writer:
         self._log = log
         self._children = children
         self._copied = copied
-        self._calls: dict[str, list[Node]] = {}
+        self._calls = Calls()
         self.snapshots = 0
         self.responses = 0
         self.usage: dict[str, int] = {"input_tokens": 0, "output_tokens": 0}
@@ -101,9 +102,10 @@ class Writer:
 
     def put(self, node: Node, piece: Piece, records: Sequence[Record] = ()) -> Node:
         """Append a unit; its records, and others it was made of, are accounted for."""
-        new = self.draft.put_text(node, piece)
+        named = self._calls.named(node, piece)
+        new = self.draft.put_text(node, named)
         if piece.kind == "tool_use":
-            self._calls.setdefault(piece.call_id, []).append(new)
+            self._calls.written(new, piece.call_id, named.call_id)
         if piece.record >= 0:
             self._accounts.entry(piece.record, new.entry_id)
         for record in records:
@@ -215,9 +217,14 @@ class Writer:
 
     def answer(self, node: Node, answer: Answer, request: Request | None) -> Node:
         """Append an answer's items and its response; return the last node."""
+        # What no request holds again stands beside the path: below it, the next request
+        # would hold the calls that follow once more, on a branch. Spec: claude-code 5.2.
+        cleaned = request is not None and bool(answer.calls)
         for record in answer.records:
             for piece in self._units.of(record):
-                node = self.put(node, piece)
+                new = self.put(node, piece)
+                if not (cleaned and _is_blank(piece)):
+                    node = new
         if answer.id in self._copied:
             for record in answer.records:
                 self._accounts.folded(record.number, node.entry_id, code="fork-copy")
@@ -301,7 +308,7 @@ class Writer:
         pieces = self._units.of(record)
         agent = agent_of(record.get("toolUseResult"))
         for call in record.results:
-            target = self._home(node, call)
+            target = self._calls.home(node, call)
             if target:
                 node = self._decide(node, record, call, target, agent)
         for piece in pieces:
@@ -309,6 +316,8 @@ class Writer:
         return node
 
     def _decide(self, node: Node, record: Record, call: str, target: str, agent: str) -> Node:
+        child = self._children.get(call, "")
+        call = self._calls.name(target, call)
         decision: Any = None
         denial = ""
         members = record.members
@@ -332,7 +341,6 @@ class Writer:
             node = self._add(node, entry, record, f"decision {call}")
         if rejected:
             return node
-        child = self._children.get(call, "")
         if agent:
             child = child or f"{record.text('sessionId')}-agent-{agent}"
         if child:
@@ -341,20 +349,15 @@ class Writer:
         role, ts = f"dispatch {call}", record.time or self._times.of(record)
         return self.draft.place(node, DispatchEntry, body, record.where, role=role, ts=ts)
 
-    def _home(self, node: Node, call: str) -> str:
-        """The entry on the path that holds a call; empty when there is none."""
-        written = self._calls.get(call, ())
-        if len(written) == 1:
-            return written[0].entry_id
-        at: Node | None = node.context
-        for _ in range(_FAR if written else 0):
-            if at is None or any(at is known for known in written):
-                break
-            at = at.parent.context if at.parent is not None else None
-        return at.entry_id if at is not None and written else ""
+
+_SHORT: Final = 256
 
 
-_FAR: Final = 400
+def _is_blank(piece: Piece) -> bool:
+    """Whether a unit is a text of an answer that says nothing, which is not sent again."""
+    if piece.kind != "text" or len(piece.text) > _SHORT:
+        return False
+    return not any(str(block.get("text", "x")).strip() for block in piece.blocks)
 
 
 def _members_beside(record: Record) -> dict[str, Any]:
