@@ -216,6 +216,7 @@ class Times:
     def __init__(self, records: Sequence[Record], start: str) -> None:
         self._records = records
         self._start = start
+        self._filled: dict[int, str] = {}
         self.missing = 0
 
     def of(self, record: Record) -> str:
@@ -225,8 +226,10 @@ class Times:
             return found
         if record.is_tree:
             self.missing += 1
-        for before in reversed(self._records[: max(record.index, 0)]):
-            found = before.time
+        # Those that were asked for before are remembered: a log may have no times at all.
+        for at in range(record.index - 1, -1, -1):
+            found = self._records[at].time or self._filled.get(at, "")
             if found:
-                return found
-        return self._start
+                break
+        found = self._filled[record.index] = found or self._start
+        return found
