@@ -42,6 +42,7 @@ from agentsession.wire import (
 
 LOG: Final = "requests.jsonl"
 _CUT: Final = re.compile(r"(?s)(.*)…\[cut; chars=\d+; sha256=([0-9a-f]{64})\]")
+_ATTEMPT: Final = "summary-attempt"
 _REMINDER: Final = "<system-reminder>"
 _STEP_LIMIT: Final = "MAXIMUM STEPS REACHED"
 _WRAPPER: Final = re.compile(
@@ -131,7 +132,7 @@ class Answer:
             "response": self.response,
             "backed": bool(self.backed or self.near),
             "requests": sorted(self.backed + self.near),
-            **({"note": "summary-attempt"} if self.made else {}),
+            **({"note": _ATTEMPT} if self.made else {}),
         }
 
 
@@ -374,6 +375,7 @@ def verdicts(root: Path, agent_name: str = "opencode") -> dict[str, Any]:
     requests = [request for one in found for request in one["requests"]]
     responses = [response for one in found for response in one["responses"]]
     counted = [response for response in responses if "note" not in response]
+    answered = [request for request in requests if request.get("answered")]
     totals = {
         "recordings": len(found),
         "requests": len(requests),
@@ -382,8 +384,12 @@ def verdicts(root: Path, agent_name: str = "opencode") -> dict[str, Any]:
         "differs": sum(request["verdict"] == "differs" for request in requests),
         "responses": len(counted),
         "backed": sum(response["backed"] for response in counted),
-        "summary_attempts": len(responses) - len(counted),
+        "summary_attempts": sum(r.get("note") == _ATTEMPT for r in responses),
+        "unbacked": sum(r.get("note", _ATTEMPT) != _ATTEMPT for r in responses),
     }
+    if answered:
+        totals["answered"] = len(answered)
+        totals["answered_rebuilt"] = sum(r["verdict"] == "rebuilt" for r in answered)
     return {"schema": SCHEMA, "agent": agent_name, "totals": totals, "recordings": found}
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,34 +67,55 @@ def sessions(place: Path) -> Iterator[Session]:
 
 @dataclass(slots=True)
 class Answer:
-    """A converted response, and the logged requests that its context is."""
+    """A converted response, and the logged requests that its context is.
+
+    Attributes:
+        session, response: which response.
+        said: its request, as it is rebuilt.
+        note: why the request that led to it cannot be rebuilt; empty when it can.
+        backed: the numbers of the requests.
+    """
 
     session: str
     response: str
     said: list[Spoken]
-    failed: bool
+    note: str = ""
     backed: list[int] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict on the response."""
+        note = {"note": self.note} if self.note and not self.backed else {}
+        return {
+            "session": self.session,
+            "response": self.response,
+            "backed": bool(self.backed),
+            "requests": sorted(self.backed),
+            **note,
+        }
 
 
 def replay(recording: Path) -> dict[str, Any]:
-    """Return the verdict on every main request and every converted response of a recording."""
+    """Return the verdict on a recording's requests and on every converted response.
+
+    Judged are the requests of the main loop and of agents, and whatever else led to an answer
+    that is stored: the agents that a release starts to warm its caches up look like helpers to
+    a server. ``unjudged`` counts the others, which leave nothing in the log, by their kind.
+    """
     answers = list(_answers(recording))
-    requests = [_judge(request, answers) for request in _logged(recording, "main")]
-    for request in _logged(recording, "notools"):
-        # Agents that a release starts to warm its caches up look like helpers to a server.
-        _judge(request, answers)
+    stored = {answer.response for answer in answers}
+    requests = []
+    unjudged: Counter[str] = Counter()
+    for request in _logged(recording):
+        is_answered = _answer_id(request) in stored
+        if is_answered or request.get("kind") == "main":
+            requests.append({**_judge(request, answers), "answered": is_answered})
+        else:
+            unjudged[str(request.get("kind"))] += 1
     return {
         "recording": recording.name,
         "requests": requests,
-        "responses": [
-            {
-                "session": answer.session,
-                "response": answer.response,
-                "backed": bool(answer.backed),
-                "requests": sorted(answer.backed),
-            }
-            for answer in answers
-        ],
+        "responses": [answer.to_dict() for answer in answers],
+        "unjudged": dict(sorted(unjudged.items())),
         "digests": _digests(recording),
     }
 
@@ -108,7 +130,7 @@ def _answers(recording: Path) -> Iterator[Answer]:
                     profile_of_response(entry),
                 )
                 name = entry.response_id or entry.id
-                yield Answer(session.id, name, spoken(messages), entry.error is not None)
+                yield Answer(session.id, name, spoken(messages))
 
 
 def _digests(recording: Path) -> dict[str, int]:
@@ -121,21 +143,26 @@ def _digests(recording: Path) -> dict[str, int]:
     return found
 
 
-def _logged(recording: Path, kind: str) -> Iterator[dict[str, Any]]:
+def _logged(recording: Path) -> Iterator[dict[str, Any]]:
     with (recording / LOG).open("rb") as log:
         for line in log:
-            request = json.loads(line)
-            if request.get("kind") == kind:
-                yield request
+            yield json.loads(line)
+
+
+def _answer_id(request: dict[str, Any]) -> str:
+    """The id that the recording server gave the answer to a request."""
+    return f"msg_{request['n']:04d}"
 
 
 def _judge(request: dict[str, Any], answers: Sequence[Answer]) -> dict[str, Any]:
+    """The verdict on a request: the context of its own answer, where that is stored."""
     number = request["n"]
-    verdict = {"n": number, "path": request["path"]}
+    verdict = {"n": number, "kind": str(request.get("kind")), "path": request["path"]}
     logged = spoken(request["body"].get("messages") or [])
+    own = [answer for answer in answers if answer.response == _answer_id(request)]
     best: tuple[int, Answer] | None = None
-    exact = [answer for answer in answers if answer.said == logged]
-    for answer in exact or answers:
+    exact = [answer for answer in own or answers if answer.said == logged]
+    for answer in exact or own or answers:
         aside = compare(logged, answer.said)
         if aside is None:
             continue
@@ -145,10 +172,12 @@ def _judge(request: dict[str, Any], answers: Sequence[Answer]) -> dict[str, Any]
     if best is not None:
         where = {"session": best[1].session, "response": best[1].response}
         return {**verdict, "verdict": "rebuilt", "set_aside": best[0], **where}
-    reason = _reason(logged, answers, f"msg_{number:04d}")
-    if reason:
-        return {**verdict, "verdict": "impossible", "reason": reason}
-    return {**verdict, "verdict": "differs", "reason": _difference(logged, answers)}
+    reason = _reason(logged, own, answers)
+    if not reason:
+        return {**verdict, "verdict": "differs", "reason": _difference(logged, own or answers)}
+    for answer in own:
+        answer.note = reason
+    return {**verdict, "verdict": "impossible", "reason": reason}
 
 
 def spoken(messages: Sequence[dict[str, Any]]) -> list[Spoken]:
@@ -289,21 +318,37 @@ def _equal(logged: Any, ours: Any) -> bool:
 # What cannot be rebuilt.
 
 
-def _reason(logged: Sequence[Spoken], answers: Sequence[Answer], answer_id: str) -> str:
-    once = _once(logged)
-    if len(once) < len(logged) and any(compare(once, a.said) is not None for a in answers):
+def _reason(logged: Sequence[Spoken], own: Sequence[Answer], answers: Sequence[Answer]) -> str:
+    """Why the files cannot say what a request held; empty when they should.
+
+    Args:
+        logged: the request.
+        own: the converted responses that answered it.
+        answers: all of them.
+    """
+
+    def is_ours(rest: Sequence[Spoken]) -> bool:
+        return len(rest) < len(logged) and any(
+            compare(rest, answer.said) is not None for answer in own or answers
+        )
+
+    if is_ours(_once(logged)):
         return "first-round-repeated"
-    last = str(logged[-1][1].get("text")) if logged else ""
-    if last.startswith(_CONTINUE):
+    if is_ours([one for one in logged if not _is_told(one, _CONTINUE)]):
         return "continuation-not-stored"
-    if all(answer.response != answer_id for answer in answers):
+    if not own:
         return "answer-not-stored"
-    bare = [s for s in logged if s[1].get("type") not in ("image", "document")]
-    if len(bare) < len(logged) and any(compare(bare, a.said) is not None for a in answers):
+    if is_ours([one for one in logged if one[1].get("type") not in ("image", "document")]):
         return "mentioned-image-not-stored"
     if any(_NOTICE in str(block.get("text")) for _, block in logged):
         return "notification-wrapper-not-stored"
     return ""
+
+
+def _is_told(spoken_block: Spoken, beginning: str) -> bool:
+    """Whether a block is a user's text that begins in some way."""
+    role, block = spoken_block
+    return role == "user" and str(block.get("text")).startswith(beginning)
 
 
 def _once(logged: Sequence[Spoken]) -> list[Spoken]:
