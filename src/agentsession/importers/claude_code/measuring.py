@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from agentsession.importers.claude_code.convert import Conversion
 
 _SPOKEN: Final = frozenset({names.USER, names.ASSISTANT})
+_FITTING: Final = ROLES | {None}
 _LOGGED: Final = frozenset({names.REQUEST, names.SHAPE, names.BLOB})
 _plain: Final = msgspec.json.Decoder(PlainMessage).decode
 
@@ -51,6 +52,8 @@ class Measuring:
         total: dict[int, int] = {}
         for record in conversion.records:
             total[record.file] = total.get(record.file, 0) + record.size
+            if record.type in _SPOKEN and _is_plain_to_see(record):
+                continue
             if not record.is_damaged:
                 size = self._size(record)
                 sizes[record.file] = sizes.get(record.file, 0) + size
@@ -172,6 +175,13 @@ class Measuring:
         if in_message or record.is_local_command:
             return False
         return record.type != names.ATTACHMENT or kind_of(record) != SNAPSHOT
+
+
+def _is_plain_to_see(record: Record) -> bool:
+    """Whether what was decoded of a message already shows that all of it is known."""
+    if record.is_odd or not record.uuid or record.role not in _FITTING:
+        return False
+    return not record.unknown_members()
 
 
 def _in_message(raw: msgspec.Raw | None) -> Iterator[Strange]:
