@@ -11,7 +11,7 @@ import pytest
 
 from agentsession import damage, reading, writing
 from agentsession.entries import ItemEntry
-from agentsession.errors import InvalidEntry, SessionExists
+from agentsession.errors import InvalidEntry, NoSession, SessionExists
 from agentsession.header import Header
 from agentsession.record_entries import InfoEntry, LinkEntry, UnknownEntry
 from agentsession.stores import (
@@ -107,6 +107,55 @@ def test_every_kind_to_every_kind(source: Path, target: Path) -> None:
     with open_store(target) as store:
         assert store.lock_holder("s0") is None
         store.append("s0", InfoEntry("goes on"))
+
+
+def modified(place: Path) -> dict[str, int | None]:
+    with open_store(place, read_only=True) as store:
+        listed = [item for item in store.list() if isinstance(item, Summary)]
+        assert all(store.modified_ns(item.id) == item.modified_ns for item in listed)
+        return {item.id: item.modified_ns for item in listed}
+
+
+def test_when_a_session_was_written_to_is_copied(source: Path, target: Path) -> None:
+    copied(source, target, "s1")
+    copied(source, target)
+    assert modified(target) == modified(source)
+    with open_store(source) as store:
+        store.append("s1", InfoEntry("later"))
+    copied(source, target)
+    assert modified(target) == modified(source)
+    # What is there whole is left as it is.
+    with open_store(target) as store, open_store(source, read_only=True) as there:
+        assert store.put(there.open("s0"), modified_ns=1) is Put.PRESENT
+    assert modified(target) == modified(source)
+
+
+@pytest.mark.parametrize("time", [-1, 0, 1, 2**63, -(2**70), 10**30])
+def test_times_no_system_has_do_not_stop_a_copy(target: Path, time: int) -> None:
+    session = reading.load(HEADER + b"\n" + ONE + b"\n")
+    with open_store(target) as store:
+        assert copy_session(session, store, modified_ns=time).outcome is Outcome.COPIED
+        (summary,) = store.list()
+        assert isinstance(summary, Summary)
+        assert summary.modified_ns is not None
+        assert store.holds(session)
+
+
+def test_a_row_that_says_no_time(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "rows.db") as store:
+        store.create(Header(id="s"))
+    with closing(sqlite3.connect(tmp_path / "rows.db")) as connection, connection:
+        connection.execute("UPDATE sessions SET updated_at = 'then'")
+    with (
+        SQLiteStore(tmp_path / "rows.db", read_only=True) as store,
+        JSONLStore(tmp_path / "files") as files,
+    ):
+        assert store.modified_ns("s") is None
+        assert all(each.ok for each in copy_sessions(store, files))
+        with pytest.raises(NoSession):
+            store.modified_ns("t")
+        with pytest.raises(NoSession):
+            files.modified_ns("t")
 
 
 def test_one_session(source: Path, target: Path) -> None:

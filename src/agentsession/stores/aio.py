@@ -152,9 +152,9 @@ class AsyncStore(Generic[S]):
 
     # What stores on disk add to it.
 
-    async def put(self: AsyncStore[K], session: Session) -> Put:
+    async def put(self: AsyncStore[K], session: Session, *, modified_ns: int | None = None) -> Put:
         """Store a session as it stands; see :meth:`agentsession.stores.Keeper.put`."""
-        return await self.run(session.id, lambda store: store.put(session))
+        return await self.run(session.id, lambda store: store.put(session, modified_ns=modified_ns))
 
     async def holds(self: AsyncStore[K], session: Session) -> bool:
         """Return whether exactly this session is stored."""
@@ -240,6 +240,7 @@ async def open_store(
     *,
     read_only: bool = False,
     on_stale_lock: StaleLockReport | None = None,
+    allow_newer: bool = False,
 ) -> AsyncStore[Keeper]:
     """Return the store at a path; see :func:`agentsession.stores.open_store`.
 
@@ -247,6 +248,8 @@ async def open_store(
     """
 
     def work() -> Keeper:
-        return open_sync_store(path, read_only=read_only, on_stale_lock=on_stale_lock)
+        return open_sync_store(
+            path, read_only=read_only, on_stale_lock=on_stale_lock, allow_newer=allow_newer
+        )
 
     return AsyncStore(await asyncio.to_thread(work))

@@ -205,6 +205,7 @@ class Store(Protocol):
         Raises:
             NoSession: when it is not there.
             SessionLocked: when another writer holds it.
+            ConcurrentWriter: when another writer was noticed and it was not released since.
             ReadOnly, StoreFailed: when the store cannot remove it.
         """
         ...
@@ -229,11 +230,16 @@ class Keeper(Store, Protocol):
     Spec: decision B3.
     """
 
-    def put(self, session: Session) -> Put:
+    def put(self, session: Session, *, modified_ns: int | None = None) -> Put:
         """Store a session as it stands, whole or not at all; return what had to be done.
 
         What is there already is kept when it is the beginning of the session, and refused
         when it is not. The session is not opened; one that is open here is released first.
+
+        Args:
+            session: the session.
+            modified_ns: when it was last written to, which listings show when it had to be
+                written, in nanoseconds since the epoch; now when not given.
 
         Raises:
             SessionExists: when the store has another session of that id.
@@ -256,6 +262,17 @@ class Keeper(Store, Protocol):
         """Return whether exactly this session is stored, compared byte for byte.
 
         Raises:
+            StoreFailed: when the storage fails.
+        """
+        ...
+
+    def modified_ns(self, session_id: str) -> int | None:
+        """Return when a session was last written to, in nanoseconds since the epoch.
+
+        ``None`` when that is not known.
+
+        Raises:
+            NoSession: when it is not there.
             StoreFailed: when the storage fails.
         """
         ...

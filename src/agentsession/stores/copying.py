@@ -139,12 +139,22 @@ def _chosen(source: Keeper, session_ids: Iterable[str] | None) -> tuple[list[str
 
 
 def _copied(source: Keeper, target: Keeper, session_id: str, *, salvaging: bool) -> Copied:
+    # Asked first: a session that is written to meanwhile is rather said to be too old.
+    modified_ns = _modified(source, session_id)
     try:
         session, damages = _read(source, session_id, salvaging=salvaging)
     except AgentSessionError as error:
         finding = Finding(NOT_READ, str(error), session_id)
         return Copied(session_id=session_id, outcome=Outcome.FAILED, findings=(finding,))
-    return copy_session(session, target).with_findings(damages)
+    return copy_session(session, target, modified_ns=modified_ns).with_findings(damages)
+
+
+def _modified(source: Keeper, session_id: str) -> int | None:
+    try:
+        return source.modified_ns(session_id)
+    except AgentSessionError:
+        # Of a damaged store all that can be had is copied, with or without a time.
+        return None
 
 
 def _read(
@@ -166,13 +176,21 @@ def _lost_rows(source: Keeper, session_id: str) -> tuple[Finding, ...]:
     return tuple(Finding(NOT_READ, sentence, session_id) for sentence in source.losses(session_id))
 
 
-def copy_session(session: Session, target: Keeper) -> Copied:
+def copy_session(session: Session, target: Keeper, *, modified_ns: int | None = None) -> Copied:
     """Store a session as it stands and compare what was stored; return what became of it.
+
+    Args:
+        session: the session.
+        target: the store to write.
+        modified_ns: when the session was last written to, for listings of the target.
 
     Spec: decision B3.
     """
     try:
-        outcome = _OUTCOMES[target.put(session)]
+        if modified_ns is None:
+            outcome = _OUTCOMES[target.put(session)]
+        else:
+            outcome = _OUTCOMES[target.put(session, modified_ns=modified_ns)]
         is_there = target.holds(session)
     except AgentSessionError as error:
         finding = Finding(_code(error), str(error), session.id)

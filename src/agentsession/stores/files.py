@@ -105,10 +105,11 @@ def has_exactly(path: Path, pieces: Iterable[bytes]) -> bool:
         return not file.read(1)
 
 
-def write_new(path: Path, data: bytes) -> int:
+def write_new(path: Path, data: bytes, *, modified_ns: int | None = None) -> int:
     """Return the descriptor of a new file that durably holds ``data``, open for appending.
 
-    A file of that name is replaced; nothing is left when this fails.
+    A file of that name is replaced; nothing is left when this fails. It says that it was last
+    written to when ``modified_ns`` says, in nanoseconds since the epoch.
 
     Raises:
         OSError: when it cannot be written.
@@ -119,12 +120,20 @@ def write_new(path: Path, data: bytes) -> int:
     fd = os.open(path, flags, FILE_MODE)
     try:
         append(fd, data)
+        _set_modified(fd, modified_ns)
         sync(fd)
     except BaseException:
         os.close(fd)
         remove(path)
         raise
     return fd
+
+
+def _set_modified(fd: int, modified_ns: int | None) -> None:
+    """Set the time of an open file, where a system takes such a time; it is no content."""
+    if modified_ns is not None and os.utime in os.supports_fd:
+        with contextlib.suppress(OSError, OverflowError):
+            os.utime(fd, ns=(modified_ns, modified_ns))
 
 
 def append(fd: int, data: bytes) -> None:
@@ -143,8 +152,8 @@ def append(fd: int, data: bytes) -> None:
             raise OSError(f"only {start} of {size} bytes could be written; is the disk full?")
 
 
-def extend(path: Path, data: bytes) -> None:
-    """Write to the end of a file, durably.
+def extend(path: Path, data: bytes, *, modified_ns: int | None = None) -> None:
+    """Write to the end of a file, durably; its time is then ``modified_ns``, if given.
 
     Raises:
         OSError: when it cannot be written, or not wholly.
@@ -152,6 +161,7 @@ def extend(path: Path, data: bytes) -> None:
     fd = open_file(path, os.O_RDWR | os.O_APPEND)
     try:
         append(fd, data)
+        _set_modified(fd, modified_ns)
         sync(fd)
     finally:
         os.close(fd)

@@ -14,33 +14,22 @@ import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from agentsession import forks
 from agentsession.entries import Entry
-from agentsession.errors import (
-    AgentSessionError,
-    NoSession,
-    ReadOnly,
-    SessionExists,
-    StoreFailed,
-)
+from agentsession.errors import AgentSessionError, NoSession, SessionExists, StoreFailed
 from agentsession.header import Header
 from agentsession.session import Session
 from agentsession.stores import files, layout, listing, locks
 from agentsession.stores.base import ListFilter, Put, Summary
+from agentsession.stores.finding import Finder
+from agentsession.stores.holding import DELETED, RELEASED, HoldingStore
 from agentsession.stores.locks import Hold, LockHolder, StaleLockReport
 from agentsession.stores.policy import SyncPolicy, failing, failure
 from agentsession.stores.sessionfile import SessionFile, complete, load
-from agentsession.stores.slots import Slot, Slots
-
-_CREATE_SECONDS = 10.0
-_RELEASED = "was released by its store; open it again to append to it"
-_DELETED = "was deleted from its store"
 
 
-class JSONLStore:
+class JSONLStore(HoldingStore[SessionFile]):
     """A directory of session files, with a lock file beside each one that is open.
 
     Args:
@@ -50,6 +39,8 @@ class JSONLStore:
             processes write to can be read; ``release`` and ``open`` show what is new.
         on_stale_lock: called with the old holder when the lock of a process that is gone
             was taken over. It must not call the store.
+        allow_newer: read, and list, sessions of minor versions this release does not know,
+            keeping what is unknown. They take no entries here.
 
     Attributes:
         root: the directory.
@@ -67,29 +58,19 @@ class JSONLStore:
         sync: SyncPolicy = SyncPolicy.EVERY_APPEND,
         read_only: bool = False,
         on_stale_lock: StaleLockReport | None = None,
+        allow_newer: bool = False,
     ) -> None:
         self.root = Path(root)
+        super().__init__(self.root, read_only=read_only, allow_newer=allow_newer)
         self._policy = SyncPolicy(sync)
         self._durable = {SyncPolicy.EVERY_APPEND: True, SyncPolicy.NEVER: False}.get(self._policy)
-        self._read_only = read_only
         self._on_stale_lock = on_stale_lock
-        self._closed = False
-        self._slots: Slots[SessionFile] = Slots()
-        self._listed: dict[str, str] = {}
+        self._finder = Finder(self.root)
         if "\0" in str(self.root):
             raise StoreFailed("the path of a store cannot hold a NUL")
         if not read_only:
             with failing("make the store", path=self.root):
                 files.make_directories(self.root)
-
-    def __repr__(self) -> str:
-        mode = ", read_only=True" if self._read_only else ""
-        return f"JSONLStore({str(self.root)!r}{mode})"
-
-    @property
-    def read_only(self) -> bool:
-        """Whether the store refuses every write."""
-        return self._read_only
 
     # The contract of every store.
 
@@ -114,56 +95,17 @@ class JSONLStore:
         with self._slot(session.id) as slot, failing("create", session.id, path):
             if slot.file is not None:
                 raise self._exists(session.id, slot.file.path)
-            self._directory(path)
-            with contextlib.nullcontext() if is_new else self._one_creator():
-                slot.file = self._created(session, path, is_new=is_new)
+            if is_new:
+                slot.file = self._created(session, path)
+            else:
+                with self._finder.one_creator():
+                    found = self._finder.find_among_creators(session.id)
+                    if found is not None:
+                        raise self._exists(session.id, found)
+                    slot.file = self._created(session, path)
+                    self._finder.created(session.id, path)
             self._bind(session)
         return session
-
-    def open(self, session_id: str) -> Session:
-        """Return a session; the same object as long as it is open here.
-
-        A last line that was cut short is reported in ``session.truncated`` and stays until
-        the first append.
-
-        Spec: stores 4.4.
-
-        Raises:
-            NoSession: when it is not there.
-            SessionLocked: when another process, or another store object, holds it.
-            DamagedFile, DuplicateEntry, NoEntry, UnsupportedFormat: when it cannot be read.
-            ConcurrentWriter: when another writer was noticed and it was not released since.
-            StoreFailed: when the storage fails.
-        """
-        self._check_id(session_id)
-        with self._slot(session_id) as slot:
-            if self._read_only:
-                return self._reader(slot, session_id)
-            return self._opened(slot, session_id).session
-
-    def append(self, session_id: str, entry: Entry) -> str:
-        """Append an entry, opening the session when need be; return the entry's id.
-
-        Spec: stores 4.5.
-
-        Raises:
-            NoSession, SessionLocked, ConcurrentWriter, StoreFailed: as :meth:`open`.
-            InvalidEntry, DuplicateEntry, NoEntry: as :meth:`agentsession.Session.append`.
-            ReadOnly: in a read-only store.
-        """
-        # What is no id at all has no slot, and is refused below.
-        slot = self._slots.find(session_id) if isinstance(session_id, str) else None
-        if slot is not None:
-            # Of an open session the lock itself is all that an append has to hold.
-            with slot.lock:
-                file = slot.file
-                if file is not None and slot.refusal is None and not self._closed:
-                    return self._append(slot, file, entry)
-        self._refuse_write("append", session_id)
-        if slot is None:
-            self._check_id(session_id)
-        with self._slot(session_id) as slot:
-            return self._append(slot, self._opened(slot, session_id), entry)
 
     def list(self, filter: ListFilter | None = None) -> Iterator[Summary | AgentSessionError]:  # noqa: A002
         """Yield the sessions, newest first, and then an error for each file not readable.
@@ -174,14 +116,12 @@ class JSONLStore:
         Spec: stores 4.7.
         """
         self._check_open()
-        return self._remembered(listing.list_sessions(self.root, filter or ListFilter()))
+        return self._listed(filter or ListFilter())
 
-    def _remembered(
-        self, found: Iterator[Summary | AgentSessionError]
-    ) -> Iterator[Summary | AgentSessionError]:
-        for item in found:
+    def _listed(self, asked: ListFilter) -> Iterator[Summary | AgentSessionError]:
+        for item in listing.list_sessions(self.root, asked, allow_newer=self._allow_newer):
             if isinstance(item, Summary):
-                self._listed[item.id] = item.file
+                self._finder.saw(item.id, item.file)
             yield item
 
     def delete(self, session_id: str) -> None:
@@ -204,9 +144,9 @@ class JSONLStore:
             if file is not None and file.hold.is_ours:
                 path, hold = file.path, file.hold
                 with contextlib.suppress(OSError):
-                    slot.let_go(_DELETED, keep_lock=True)
+                    slot.let_go(DELETED, keep_lock=True)
             else:
-                slot.let_go(_DELETED)
+                slot.let_go(DELETED)
                 path = self._found(session_id)
                 hold = self._acquire(path, session_id)
             try:
@@ -219,8 +159,13 @@ class JSONLStore:
 
     # What copies whole sessions.
 
-    def put(self, session: Session) -> Put:
+    def put(self, session: Session, *, modified_ns: int | None = None) -> Put:
         """Store a session's bytes as they are, whole or not at all; return what was done.
+
+        Args:
+            session: the session.
+            modified_ns: when it was last written to, which its file then says too, in
+                nanoseconds since the epoch; now when not given.
 
         Spec: decision B3.
 
@@ -234,18 +179,20 @@ class JSONLStore:
         place = layout.place(self.root, session.header)
         with self._slot(session.id) as slot, failing("store", session.id, place):
             slot.refusal = None
-            slot.let_go(_RELEASED)
-            path = listing.find(self.root, session.id)
-            if path is not None:
-                hold = self._acquire(path, session.id)
-                try:
-                    return complete(session, path)
-                finally:
-                    hold.release()
-            self._directory(place)
-            with self._one_creator():
-                self._created(session, place, is_new=False).close()
-            return Put.CREATED
+            slot.let_go(RELEASED)
+            path = self._finder.known(session.id)
+            if path is None:
+                with self._finder.one_creator():
+                    path = self._finder.find_among_creators(session.id)
+                    if path is None:
+                        self._created(session, place, modified_ns=modified_ns).close()
+                        self._finder.created(session.id, place)
+                        return Put.CREATED
+            hold = self._acquire(path, session.id)
+            try:
+                return complete(session, path, modified_ns=modified_ns)
+            finally:
+                hold.release()
 
     def content(self, session_id: str) -> bytes:
         """Return the bytes of a session's file, readable or not.
@@ -266,8 +213,19 @@ class JSONLStore:
         """
         self._check_open()
         with failing("compare", session.id):
-            path = listing.find(self.root, session.id)
+            path = self._finder.find(session.id)
             return path is not None and files.has_exactly(path, session.lines())
+
+    def modified_ns(self, session_id: str) -> int | None:
+        """Return when a session was last written to, in nanoseconds since the epoch.
+
+        Raises:
+            NoSession: when it is not there.
+            StoreFailed: when its file cannot be looked at.
+        """
+        self._check_open()
+        with failing("look at", session_id):
+            return os.stat(self._found(session_id), follow_symlinks=False).st_mtime_ns
 
     # What files add to it.
 
@@ -310,7 +268,7 @@ class JSONLStore:
         with self._slot(session_id) as slot:
             slot.refusal = None
             with failing("release", session_id):
-                slot.let_go(_RELEASED)
+                slot.let_go(RELEASED)
 
     def close(self) -> None:
         """Release every session; the store takes no more calls. Closing twice is fine.
@@ -325,22 +283,11 @@ class JSONLStore:
             try:
                 with self._slots.use(session_id) as slot, failing("release", session_id):
                     slot.refusal = None
-                    slot.let_go(_RELEASED)
+                    slot.let_go(RELEASED)
             except StoreFailed as error:
                 failures.append(error)
         if failures:
             raise failures[0]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def lock_holder(self, session_id: str) -> LockHolder | None:
         """Return who holds a session, this store included; ``None`` when nobody does.
@@ -369,96 +316,43 @@ class JSONLStore:
         with failing("break the lock of", session_id, path):
             path.unlink(missing_ok=True)
 
-    # Opening.
+    # Opening and appending.
 
-    def _slot(self, session_id: str) -> AbstractContextManager[Slot[SessionFile]]:
-        return self._slots.use(session_id, self._check_open)
+    def _hold(self, session_id: str) -> SessionFile:
+        path = self._found(session_id)
+        hold = self._acquire(path, session_id)
+        try:
+            return SessionFile.open(path, session_id, hold, allow_newer=self._allow_newer)
+        except BaseException as error:
+            hold.release()
+            if isinstance(error, FileNotFoundError):
+                raise self._none(session_id) from None
+            raise
 
-    def _opened(self, slot: Slot[SessionFile], session_id: str) -> SessionFile:
-        if slot.refusal is not None:
-            raise slot.refusal()
-        if slot.file is None:
-            with failing("open", session_id):
-                path = self._found(session_id)
-                hold = self._acquire(path, session_id)
-                try:
-                    slot.file = SessionFile.open(path, session_id, hold)
-                except BaseException as error:
-                    hold.release()
-                    if isinstance(error, FileNotFoundError):
-                        raise self._none(session_id) from None
-                    raise
-            self._bind(slot.file.session)
-        return slot.file
+    def _load(self, session_id: str) -> Session:
+        path = self._found(session_id)
+        return load(files.content(path), path, session_id, allow_newer=self._allow_newer)
 
-    def _reader(self, slot: Slot[SessionFile], session_id: str) -> Session:
-        if slot.reader is None:
-            with failing("open", session_id):
-                path = self._found(session_id)
-                with open(files.open_file(path), "rb") as file:
-                    slot.reader = load(file.read(), path, session_id)
-            slot.reader.bind(
-                None, read_only=f"session {session_id} was opened by a read-only store"
-            )
-        return slot.reader
-
-    def _bind(self, session: Session) -> None:
-        """Make ``session.append`` this store's, for as long as it is the session open here."""
-        session_id = session.id
-
-        def append(entry: Entry) -> str:
-            slot = self._slots.find(session_id)
-            if slot is not None:
-                with slot.lock:
-                    file = slot.file
-                    if file is not None and file.session is session and not self._closed:
-                        return self._append(slot, file, entry)
-            self._check_open()
-            raise ReadOnly(f"session {session_id} {_RELEASED}")
-
-        session.bind(append)
-
-    def _append(self, slot: Slot[SessionFile], file: SessionFile, entry: Entry) -> str:
-        session = file.session
-        sealed = session.prepare(entry)
-        if session.holds(sealed):
-            return sealed.id
+    def _store(self, held: SessionFile, sealed: Entry) -> None:
+        session = held.session
         raised = session.raised_header()
+        if raised is not None:
+            held.raise_header(session.header.line, raised.line)
         durable = self._durable
         if durable is None:
             durable = self._policy.wants(sealed, session.header)
-        try:
-            if raised is not None:
-                file.raise_header(session.header.line, raised.line)
-            file.append(sealed.line, durable=durable)
-            session.commit(sealed)
-        except BaseException as error:
-            failed = failure(error, "append to", session.id, file.path)
-            # Memory and disk may differ.
-            self._slots.drop(session.id, slot, failed or error)
-            if failed is None:
-                raise
-            raise failed from error
-        return sealed.id
+        held.append(sealed.line, durable=durable)
+        session.commit(sealed)
 
-    # Create.
-
-    def _origin(self, session_id: str) -> Session:
-        """Return a session to fork from; it is read and not held."""
-        self._check_id(session_id)
-        with self._slot(session_id) as slot, failing("read", session_id):
-            if slot.file is not None:
-                return slot.file.session
-            path = self._found(session_id)
-            return load(files.content(path), path, session_id)
-
-    def _created(self, session: Session, path: Path, *, is_new: bool) -> SessionFile:
-        found = None if is_new else listing.find(self.root, session.id)
-        if found is not None:
-            raise self._exists(session.id, found)
+    def _created(
+        self, session: Session, path: Path, *, modified_ns: int | None = None
+    ) -> SessionFile:
+        files.make_directory(path.parent)
+        if path.parent.is_symlink():
+            raise OSError(f"{path.parent} is a symbolic link, which a store does not follow")
         hold = self._acquire(path, session.id)
         try:
-            file = SessionFile.create(session, path, hold)
+            file = SessionFile.create(session, path, hold, modified_ns=modified_ns)
         except BaseException:
             hold.release()
             raise
@@ -471,60 +365,29 @@ class JSONLStore:
             raise
         return file
 
-    @staticmethod
-    def _directory(path: Path) -> None:
-        files.make_directory(path.parent)
-        if path.parent.is_symlink():
-            raise OSError(f"{path.parent} is a symbolic link, which a store does not follow")
-
-    @contextlib.contextmanager
-    def _one_creator(self) -> Iterator[None]:
-        """Let one at a time look for an id and take it, in all processes at this root."""
-        if not hasattr(os, "O_DIRECTORY"):
-            yield
-            return
-        fd = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            if not files.exclude_others(fd, _CREATE_SECONDS):
-                raise OSError(f"another process has been creating sessions for {_CREATE_SECONDS} s")
-            yield
-        finally:
-            os.close(fd)
-
     def _acquire(self, path: Path, session_id: str) -> Hold:
         return locks.acquire(layout.lock_path(path), session_id, self._on_stale_lock)
 
     # Errors.
 
+    def _failing(self, what: str, session_id: str = "") -> AbstractContextManager[None]:
+        return failing(what, session_id)
+
+    def _append_failure(self, error: BaseException, held: SessionFile) -> StoreFailed | None:
+        return failure(error, "append to", held.session.id, held.path)
+
+    def _is_id(self, session_id: object) -> bool:
+        return not layout.id_problem(session_id)
+
     def _found(self, session_id: str) -> Path:
         self._check_id(session_id)
-        listed = self._listed.get(session_id, "")
-        if layout.is_file_of(os.path.basename(listed), session_id) and files.is_regular(listed):
-            return Path(listed)  # a copy of a big store would look through it for each session
-        path = listing.find(self.root, session_id)
+        path = self._finder.find(session_id)
         if path is None:
             raise self._none(session_id)
         return path
-
-    def _check_id(self, session_id: str) -> None:
-        if layout.id_problem(session_id):
-            raise self._none(session_id)
-
-    def _none(self, session_id: str) -> NoSession:
-        shown = layout.shown(session_id)
-        return NoSession(f'{self.root} has no session "{shown}"', session_id=str(session_id))
 
     @staticmethod
     def _exists(session_id: str, path: Path) -> SessionExists:
         return SessionExists(
             f"session {session_id} is already in the store: {path}", session_id=session_id
         )
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise StoreFailed(f"the store at {self.root} is closed; make a new one", path=self.root)
-
-    def _refuse_write(self, what: str, session_id: str = "") -> None:
-        if self._read_only:
-            which = f" {layout.shown(session_id)}" if session_id else ""
-            raise ReadOnly(f"cannot {what}{which}: the store at {self.root} was opened read-only")

@@ -78,6 +78,20 @@ def is_file_of(name: str, session_id: str) -> bool:
     )
 
 
+def session_id_of(name: str) -> str:
+    """Return the id in the name of a session file; empty when it is no such name.
+
+    >>> session_id_of("2026-03-01T08-15-30.250Z_abc.jsonl"), session_id_of("notes.jsonl")
+    ('abc', '')
+
+    Spec: decision B2.
+    """
+    if not name.endswith(SUFFIX) or name[_STAMP_LENGTH : _STAMP_LENGTH + 1] != "_":
+        return ""
+    is_stamped = _STAMP.fullmatch(name[:_STAMP_LENGTH]) is not None
+    return name[_STAMP_LENGTH + 1 : -len(SUFFIX)] if is_stamped else ""
+
+
 def id_problem(session_id: object) -> str:
     """Return why an id cannot be part of a file name here, or an empty string.
 

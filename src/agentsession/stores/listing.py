@@ -32,11 +32,18 @@ Passes = Callable[[Header], bool]
 """Whether a session of this header is asked for."""
 
 
-def list_sessions(root: Path, asked: ListFilter) -> Iterator[Summary | AgentSessionError]:
+def list_sessions(
+    root: Path, asked: ListFilter, *, allow_newer: bool = False
+) -> Iterator[Summary | AgentSessionError]:
     """Yield the sessions below a root, newest first, then an error for each unreadable file.
 
     A file that is removed meanwhile is left out. Entries are read only of the sessions whose
     header passes, and only when the filter needs them.
+
+    Args:
+        root: the root of the store.
+        asked: which sessions, and what of them.
+        allow_newer: list sessions of minor versions this release does not know.
 
     Spec: stores 4.7.
     """
@@ -47,7 +54,7 @@ def list_sessions(root: Path, asked: ListFilter) -> Iterator[Summary | AgentSess
     passes = asked.matches if _asks_of_headers(asked) else None
     for path in _files(root, errors):
         try:
-            summary = _summary(path, passes, whole=whole)
+            summary = _summary(path, passes, whole=whole, allow_newer=allow_newer)
         except AgentSessionError as error:
             errors.append(error)
             continue
@@ -105,6 +112,28 @@ def find(root: Path, session_id: str) -> Path | None:
     return None
 
 
+def session_files(root: Path) -> Iterator[str]:
+    """Yield every file whose name ends as those of sessions do, in order of names.
+
+    Symbolic links are left out.
+
+    Raises:
+        OSError: when a directory cannot be read.
+    """
+    for project in _projects(root)[0]:
+        try:
+            with os.scandir(project) as entries:
+                names = [
+                    entry.name
+                    for entry in entries
+                    if entry.name.endswith(SUFFIX) and not entry.is_symlink()
+                ]
+        except FileNotFoundError:
+            continue
+        directory = os.path.join(project, "")
+        yield from (directory + name for name in sorted(names))
+
+
 def _projects(root: Path) -> tuple[list[Path], list[Path]]:
     """The directories below a root, and the links to directories, which are not followed."""
     own: list[Path] = []
@@ -150,13 +179,14 @@ def _asks_of_headers(asked: ListFilter) -> bool:
     return bool(asked.cwd or asked.parent_session or asked.after or asked.before)
 
 
-def _summary(path: str, passes: Passes | None, *, whole: bool) -> Summary | None:
+def _summary(path: str, passes: Passes | None, *, whole: bool, allow_newer: bool) -> Summary | None:
     """Return what a file says of itself; ``None`` when it is gone or its header does not pass.
 
     Args:
         path: the file.
         passes: whether a header passes; ``None`` when all do, and entries are read at once.
         whole: read the entries too, for the name and the successor.
+        allow_newer: as for :func:`list_sessions`.
 
     Spec: stores 4.7.
 
@@ -171,7 +201,7 @@ def _summary(path: str, passes: Passes | None, *, whole: bool) -> Summary | None
             number, line = 1, data[: max(0, data.find(b"\n"))].rstrip(b"\r")
             if not line:
                 number, line, data = _first_line(fd, size, data)
-            header = _header(path, number, line, empty=not size)
+            header = _header(path, number, line, empty=not size, allow_newer=allow_newer)
             if passes is not None and not passes(header):
                 return None
             if whole and len(data) < size:
@@ -218,12 +248,12 @@ def _rest(fd: int, size: int) -> bytes:
     return b"".join(pieces)
 
 
-def _header(path: str, number: int, line: bytes, *, empty: bool) -> Header:
+def _header(path: str, number: int, line: bytes, *, empty: bool, allow_newer: bool) -> Header:
     if not line:
         found = "an empty file" if empty else "only blank lines"
         raise DamagedFile(f"expected a session header, and found {found}", path=path)
     try:
-        return decode_header(line)
+        return decode_header(line, allow_newer=allow_newer)
     except Undecodable as error:
         raise DamagedFile(str(error), path=path, line=number) from error
     except UnsupportedFormat as error:

@@ -74,6 +74,7 @@ def open_store(
     *,
     read_only: bool = False,
     on_stale_lock: StaleLockReport | None = None,
+    allow_newer: bool = False,
 ) -> JSONLStore | SQLiteStore:
     """Return the store at a path, made when nothing is there; see :func:`store_kind`.
 
@@ -81,6 +82,7 @@ def open_store(
         path: a directory, a SQLite database, or the path of a new store.
         read_only: refuse every write; nothing is made.
         on_stale_lock: as for the stores.
+        allow_newer: read sessions of minor versions this release does not know.
 
     Raises:
         StoreFailed: when it cannot be made or opened.
@@ -94,11 +96,15 @@ def open_store(
         reason = (error.strerror or str(error)).lower()
         raise StoreFailed(f"{os.fspath(path)}: {reason}", errno=error.errno) from error
     if kind is StoreKind.FILES:
-        return JSONLStore(path, read_only=read_only, on_stale_lock=on_stale_lock)
+        return JSONLStore(
+            path, read_only=read_only, on_stale_lock=on_stale_lock, allow_newer=allow_newer
+        )
     if kind is StoreKind.SQLITE:
         from agentsession.stores.sqlite import SQLiteStore  # noqa: PLC0415 - only when it is one
 
-        return SQLiteStore(path, read_only=read_only, on_stale_lock=on_stale_lock)
+        return SQLiteStore(
+            path, read_only=read_only, on_stale_lock=on_stale_lock, allow_newer=allow_newer
+        )
     raise AgentSessionError(
         f"{os.fspath(path)} is a file, not a store; give the directory of a file store, or a "
         "SQLite database"

@@ -9,7 +9,7 @@ import contextlib
 import os
 import weakref
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from agentsession import reading
 from agentsession.errors import ConcurrentWriter, DamagedFile, SessionExists
@@ -32,6 +32,9 @@ class SessionFile:
         hold: the lock.
     """
 
+    is_unsure: ClassVar[bool] = False
+    """An append that fails is always noted here."""
+
     __slots__ = ("__weakref__", "_end", "_fd", "_size", "_tail", "hold", "path", "session")
 
     def __init__(self, session: Session, path: Path, fd: int, size: int, hold: Hold) -> None:
@@ -44,8 +47,12 @@ class SessionFile:
         self._end = weakref.finalize(self, _abandon, fd, hold)
 
     @classmethod
-    def create(cls, session: Session, path: Path, hold: Hold) -> Self:
+    def create(
+        cls, session: Session, path: Path, hold: Hold, *, modified_ns: int | None = None
+    ) -> Self:
         """Return the file of a session that is new here; it appears whole, or not at all.
+
+        Its time is the one given, or now.
 
         Spec: stores 4.3.
 
@@ -55,7 +62,7 @@ class SessionFile:
         """
         data = b"".join(session.lines())
         temporary = temporary_path(path)
-        fd = files.write_new(temporary, data)
+        fd = files.write_new(temporary, data, modified_ns=modified_ns)
         try:
             files.put_in_place(temporary, path)
         except BaseException as error:
@@ -69,8 +76,10 @@ class SessionFile:
         return cls(session, path, fd, len(data), hold)
 
     @classmethod
-    def open(cls, path: Path, session_id: str, hold: Hold) -> Self:
+    def open(cls, path: Path, session_id: str, hold: Hold, *, allow_newer: bool = False) -> Self:
         """Return the file of a stored session. It is read whole, and not changed.
+
+        A minor version that is not known here is read only when ``allow_newer`` is set.
 
         Spec: stores 4.4, decision A4.
 
@@ -81,7 +90,7 @@ class SessionFile:
         fd = files.open_file(path, os.O_RDWR | os.O_APPEND)
         try:
             data = files.read_all(fd)
-            session = load(data, path, session_id)
+            session = load(data, path, session_id, allow_newer=allow_newer)
         except BaseException:
             os.close(fd)
             raise
@@ -203,7 +212,7 @@ class SessionFile:
             self.close()
 
 
-def load(data: bytes, path: Path, session_id: str) -> Session:
+def load(data: bytes, path: Path, session_id: str, *, allow_newer: bool = False) -> Session:
     """Return the session in a file's bytes, which must be the one asked for.
 
     Spec: stores 4.4.
@@ -212,14 +221,16 @@ def load(data: bytes, path: Path, session_id: str) -> Session:
         DamagedFile: when it is another session.
         AgentSessionError: as :func:`agentsession.reading.load`.
     """
-    session = reading.load(data, path=path)
+    session = reading.load(data, path=path, allow_newer=allow_newer)
     if session.id != session_id:
         raise DamagedFile(f'holds session "{session.id}", not "{session_id}"', path=path, line=1)
     return session
 
 
-def complete(session: Session, path: Path) -> Put:
+def complete(session: Session, path: Path, *, modified_ns: int | None = None) -> Put:
     """Write what the file of a session lacks at its end; return whether it lacked anything.
+
+    A file that is written gets the time given; one that has all of it keeps its own.
 
     Raises:
         SessionExists: when it is not the beginning of the session.
@@ -234,7 +245,7 @@ def complete(session: Session, path: Path) -> Put:
             f"session {session.id} is in the store and is not the beginning of this one: {path}",
             session_id=session.id,
         )
-    files.extend(path, data[len(there) :])
+    files.extend(path, data[len(there) :], modified_ns=modified_ns)
     return Put.EXTENDED
 
 

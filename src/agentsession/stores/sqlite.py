@@ -15,19 +15,17 @@ import weakref
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from agentsession import forks
 from agentsession.entries import Entry
-from agentsession.errors import AgentSessionError, ReadOnly, StoreFailed
+from agentsession.errors import AgentSessionError, DamagedFile, StoreFailed
 from agentsession.header import Header
 from agentsession.session import Session
 from agentsession.stores import sqlite_listing
 from agentsession.stores.base import ListFilter, Put, Summary
+from agentsession.stores.holding import DELETED, RELEASED, HoldingStore
 from agentsession.stores.layout import shown
 from agentsession.stores.locks import LockHolder, StaleLockReport
-from agentsession.stores.slots import Slot, Slots
 from agentsession.stores.sqlite_errors import failing, failure
 from agentsession.stores.sqlite_scan import Rows
 from agentsession.stores.sqlite_sessions import Held, Sessions, abandon
@@ -35,11 +33,8 @@ from agentsession.stores.sqlite_sessions import Held, Sessions, abandon
 BUSY_SECONDS = 5.0
 """How long a store waits for another process that writes to the same database."""
 
-_RELEASED = "was released by its store; open it again to append to it"
-_DELETED = "was deleted from its store"
 
-
-class SQLiteStore:
+class SQLiteStore(HoldingStore[Held]):
     """A SQLite database of sessions; a row says who holds each one that is open.
 
     Args:
@@ -51,6 +46,8 @@ class SQLiteStore:
         full_sync: sync every append to the device. Without it, what a process was told is
             stored survives that process, but a power cut may take the last appends back.
         busy_seconds: how long to wait for another process that writes.
+        allow_newer: read, and list, sessions of minor versions this release does not know,
+            keeping what is unknown. They take no entries here.
 
     Attributes:
         database: the path of the database.
@@ -70,11 +67,10 @@ class SQLiteStore:
         on_stale_lock: StaleLockReport | None = None,
         full_sync: bool = False,
         busy_seconds: float = BUSY_SECONDS,
+        allow_newer: bool = False,
     ) -> None:
         self.database = Path(path)
-        self._read_only = read_only
-        self._closed = False
-        self._slots: Slots[Held] = Slots()
+        super().__init__(self.database, read_only=read_only, allow_newer=allow_newer)
         _check_path(self.database, read_only=read_only)
         with self._failing("open the store"):
             self._sessions = Sessions(
@@ -83,17 +79,9 @@ class SQLiteStore:
                 full_sync=full_sync,
                 busy_seconds=busy_seconds,
                 report=on_stale_lock,
+                allow_newer=allow_newer,
             )
         self._end = weakref.finalize(self, abandon, self._sessions)
-
-    def __repr__(self) -> str:
-        mode = ", read_only=True" if self._read_only else ""
-        return f"SQLiteStore({str(self.database)!r}{mode})"
-
-    @property
-    def read_only(self) -> bool:
-        """Whether the store refuses every write."""
-        return self._read_only
 
     # The contract of every store.
 
@@ -114,57 +102,10 @@ class SQLiteStore:
         with self._slot(session.id) as slot, self._failing("create", session.id):
             held = self._sessions.create(session)
             # Whatever was open here under this id was deleted by another store meanwhile.
-            slot.let_go(_DELETED, keep_lock=True)
+            slot.let_go(DELETED, keep_lock=True)
             slot.file, slot.refusal = held, None
             self._bind(session)
         return session
-
-    def open(self, session_id: str) -> Session:
-        """Return a session; the same object as long as it is open here.
-
-        Spec: stores 5.4.
-
-        Raises:
-            NoSession: when it is not there.
-            SessionLocked: when another process, or another store object, holds it, or took
-                it away and it was not released since.
-            ConcurrentWriter: when another writer was noticed and it was not released since.
-            DamagedFile, DuplicateEntry, NoEntry, UnsupportedFormat: when it cannot be read.
-            StoreFailed: when the storage fails.
-        """
-        self._check_id(session_id)
-        with self._slot(session_id) as slot:
-            if self._read_only:
-                return self._reader(slot, session_id)
-            return self._opened(slot, session_id).session
-
-    def append(self, session_id: str, entry: Entry) -> str:
-        """Append an entry, opening the session when need be; return the entry's id.
-
-        Spec: stores 5.4.
-
-        Raises:
-            NoSession, SessionLocked, ConcurrentWriter, StoreFailed: as :meth:`open`.
-            InvalidEntry, DuplicateEntry, NoEntry: as :meth:`agentsession.Session.append`.
-            ReadOnly: in a read-only store.
-        """
-        # What is no id at all has no slot, and is refused below.
-        slot = self._slots.find(session_id) if isinstance(session_id, str) else None
-        if slot is not None:
-            # Of an open session the lock itself is all that an append has to hold.
-            with slot.lock:
-                held = slot.file
-                if (
-                    held is not None
-                    and slot.refusal is None
-                    and not held.is_unsure
-                    and not self._closed
-                ):
-                    return self._append(slot, held, entry)
-        self._refuse_write("append", session_id)
-        self._check_id(session_id)
-        with self._slot(session_id) as slot:
-            return self._append(slot, self._opened(slot, session_id), entry)
 
     def list(self, filter: ListFilter | None = None) -> Iterator[Summary | AgentSessionError]:  # noqa: A002
         """Yield the sessions, newest first, and then an error for each row not readable.
@@ -179,7 +120,9 @@ class SQLiteStore:
 
     def _listed(self, asked: ListFilter) -> Iterator[Summary | AgentSessionError]:
         # A generator of the store's own, which keeps the store as long as it is read.
-        yield from sqlite_listing.list_sessions(self._sessions, self.database, asked)
+        yield from sqlite_listing.list_sessions(
+            self._sessions, self.database, asked, allow_newer=self._allow_newer
+        )
 
     def delete(self, session_id: str) -> None:
         """Remove a session with its entries.
@@ -199,12 +142,17 @@ class SQLiteStore:
             if slot.refusal is not None:
                 raise slot.refusal()
             self._sessions.delete(session_id)
-            slot.let_go(_DELETED, keep_lock=True)
+            slot.let_go(DELETED, keep_lock=True)
 
     # What copies whole sessions.
 
-    def put(self, session: Session) -> Put:
+    def put(self, session: Session, *, modified_ns: int | None = None) -> Put:
         """Store a session's lines as they are, whole or not at all; return what was done.
+
+        Args:
+            session: the session.
+            modified_ns: when it was last written to, which its row then says too, in
+                nanoseconds since the epoch; now when not given.
 
         Spec: decision B3.
 
@@ -216,8 +164,8 @@ class SQLiteStore:
         self._refuse_write("store", session.id)
         with self._slot(session.id) as slot, self._failing("store", session.id):
             slot.refusal = None
-            slot.let_go(_RELEASED)
-            return self._sessions.put(session)
+            slot.let_go(RELEASED)
+            return self._sessions.put(session, modified_ns=modified_ns)
 
     def content(self, session_id: str) -> bytes:
         """Return the rows of a session as the bytes of a file, readable or not.
@@ -255,6 +203,20 @@ class SQLiteStore:
         with self._failing("compare", session.id):
             return self._sessions.holds(session)
 
+    def modified_ns(self, session_id: str) -> int | None:
+        """Return when a session was last written to, in nanoseconds since the epoch.
+
+        ``None`` when its row does not say.
+
+        Raises:
+            NoSession: when it is not there.
+            StoreFailed: when the database cannot be read.
+        """
+        self._check_open()
+        self._check_id(session_id)
+        with self._failing("look at", session_id):
+            return self._sessions.modified_ns(session_id)
+
     # Who holds what.
 
     def release(self, session_id: str) -> None:
@@ -270,9 +232,9 @@ class SQLiteStore:
         """
         with self._slot(session_id) as slot, self._failing("release", session_id):
             slot.refusal = None
-            slot.let_go(_RELEASED, keep_lock=True)
+            slot.let_go(RELEASED, keep_lock=True)
             # Also when it is not open: an append that failed leaves the hold.
-            if _is_id(session_id):
+            if self._is_id(session_id):
                 self._sessions.let_go(session_id)
 
     def close(self) -> None:
@@ -288,21 +250,10 @@ class SQLiteStore:
         for session_id in self._slots.ids():
             with self._slots.use(session_id) as slot:
                 slot.refusal = None
-                slot.let_go(_RELEASED, keep_lock=True)
+                slot.let_go(RELEASED, keep_lock=True)
         if self._end.detach() is not None:
             with self._failing("close the store"):
                 self._sessions.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def lock_holder(self, session_id: str) -> LockHolder | None:
         """Return who holds a session, this store included; ``None`` when nobody does.
@@ -312,7 +263,7 @@ class SQLiteStore:
         Spec: stores 5.3.
         """
         self._check_open()
-        if not _is_id(session_id):
+        if not self._is_id(session_id):
             return None
         with self._failing("look at", session_id):
             return self._sessions.holder(session_id)
@@ -330,106 +281,39 @@ class SQLiteStore:
         """
         self._refuse_write("break the lock of", session_id)
         self._check_open()
-        if not _is_id(session_id):
+        if not self._is_id(session_id):
             return
         with self._failing("break the lock of", session_id):
             self._sessions.break_lock(session_id)
 
     # Opening and appending.
 
-    def _slot(self, session_id: str) -> AbstractContextManager[Slot[Held]]:
-        return self._slots.use(session_id, self._check_open)
+    def _hold(self, session_id: str) -> Held:
+        return self._sessions.open(session_id)
 
-    def _opened(self, slot: Slot[Held], session_id: str) -> Held:
-        _drop_unsure(slot)
-        if slot.refusal is not None:
-            raise slot.refusal()
-        if slot.file is None:
-            with self._failing("open", session_id):
-                slot.file = self._sessions.open(session_id)
-            self._bind(slot.file.session)
-        return slot.file
+    def _load(self, session_id: str) -> Session:
+        return self._sessions.load(session_id)[0]
 
-    def _reader(self, slot: Slot[Held], session_id: str) -> Session:
-        if slot.reader is None:
-            with self._failing("open", session_id):
-                slot.reader, _ = self._sessions.load(session_id)
-            slot.reader.bind(
-                None, read_only=f"session {shown(session_id)} was opened by a read-only store"
-            )
-        return slot.reader
-
-    def _bind(self, session: Session) -> None:
-        """Make ``session.append`` this store's, for as long as it is the session open here."""
-        session_id = session.id
-
-        def append(entry: Entry) -> str:
-            slot = self._slots.find(session_id)
-            if slot is not None:
-                with slot.lock:
-                    held = slot.file
-                    if (
-                        held is not None
-                        and held.session is session
-                        and not held.is_unsure
-                        and not self._closed
-                    ):
-                        return self._append(slot, held, entry)
-            with self._slot(session_id) as slot:
-                if slot.file is None or slot.file.session is not session:
-                    raise ReadOnly(f"session {shown(session_id)} {_RELEASED}")
-                _drop_unsure(slot)
-            # It was bound anew, to what says why it was dropped.
-            return session.append(entry)
-
-        session.bind(append)
-
-    def _append(self, slot: Slot[Held], held: Held, entry: Entry) -> str:
-        session = held.session
-        sealed = session.prepare(entry)
-        if session.holds(sealed):
-            return sealed.id
-        try:
-            self._sessions.append(held, sealed)
-        except BaseException as error:
-            failed = failure(error, "append to", session.id, self.database)
-            # Memory and database may differ.
-            self._slots.drop(session.id, slot, failed or error)
-            if failed is None:
-                raise
-            raise failed from error
-        return sealed.id
-
-    def _origin(self, session_id: str) -> Session:
-        """Return a session to fork from; it is read and not held."""
-        self._check_id(session_id)
-        with self._slot(session_id) as slot, self._failing("read", session_id):
-            _drop_unsure(slot)
-            if slot.file is not None:
-                return slot.file.session
-            return self._sessions.load(session_id)[0]
+    def _store(self, held: Held, sealed: Entry) -> None:
+        self._sessions.append(held, sealed)
 
     # Errors.
 
     def _failing(self, what: str, session_id: str = "") -> AbstractContextManager[None]:
         return failing(what, session_id, self.database)
 
-    def _check_id(self, session_id: str) -> None:
-        if not _is_id(session_id):
-            raise self._sessions.none(session_id)
+    def _append_failure(self, error: BaseException, held: Held) -> DamagedFile | StoreFailed | None:
+        return failure(error, "append to", held.session_id, self.database)
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise StoreFailed(
-                f"the store at {self.database} is closed; make a new one", path=self.database
-            )
-
-    def _refuse_write(self, what: str, session_id: str = "") -> None:
-        if self._read_only:
-            which = f" {shown(session_id)}" if session_id else ""
-            raise ReadOnly(
-                f"cannot {what}{which}: the store at {self.database} was opened read-only"
-            )
+    def _is_id(self, session_id: object) -> bool:
+        """Whether a value can be the id of a row."""
+        if not isinstance(session_id, str):
+            return False
+        try:
+            session_id.encode()
+        except UnicodeEncodeError:
+            return False
+        return True
 
 
 def _check_path(path: Path, *, read_only: bool) -> None:
@@ -448,20 +332,3 @@ def _check_path(path: Path, *, read_only: bool) -> None:
         raise StoreFailed(
             f"cannot open the store at {shown(path)}: {problem}", path=path, errno=number
         )
-
-
-def _drop_unsure(slot: Slot[Held]) -> None:
-    """Drop a session whose last append was interrupted where not even that was noted."""
-    if slot.file is not None and slot.file.is_unsure:
-        slot.drop(StoreFailed("it was interrupted", session_id=slot.file.session.id))
-
-
-def _is_id(session_id: object) -> bool:
-    """Whether a value can be the id of a row."""
-    if not isinstance(session_id, str):
-        return False
-    try:
-        session_id.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

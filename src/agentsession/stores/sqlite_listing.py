@@ -58,12 +58,13 @@ class _Row:
 
 
 def list_sessions(
-    database: Reads, path: Path, asked: ListFilter
+    database: Reads, path: Path, asked: ListFilter, *, allow_newer: bool = False
 ) -> Iterator[Summary | AgentSessionError]:
     """Yield the sessions, newest first, then an error for each row that cannot be read.
 
     Filters and limit are applied by SQLite, and again to the headers; a page is read at a
-    time, so that a reader that stops early, or is slow, holds nothing up.
+    time, so that a reader that stops early, or is slow, holds nothing up. Sessions of minor
+    versions this release does not know are errors unless ``allow_newer`` is set.
 
     Spec: stores 5.4.
     """
@@ -87,7 +88,7 @@ def list_sessions(
             seen.add(row.session_id)
             after = row
             try:
-                summary = _summary(row, path)
+                summary = _summary(row, path, allow_newer=allow_newer)
             except AgentSessionError as error:
                 errors.append(error)
                 continue
@@ -187,10 +188,10 @@ def _completed(connection: sqlite3.Connection, row: _Row) -> _Row:
     )
 
 
-def _summary(row: _Row, path: Path) -> Summary:
+def _summary(row: _Row, path: Path, *, allow_newer: bool) -> Summary:
     place = f"{path}: session {shown(row.session_id)}"
     try:
-        header = decode_header(row.header)
+        header = decode_header(row.header, allow_newer=allow_newer)
     except Undecodable as error:
         raise DamagedFile(str(error), path=place) from error
     except UnsupportedFormat as error:

@@ -113,8 +113,12 @@ def replace_header(connection: sqlite3.Connection, header: Header) -> None:
     )
 
 
-def load(connection: sqlite3.Connection, session_id: str, path: Path) -> tuple[Session, int] | None:
+def load(
+    connection: sqlite3.Connection, session_id: str, path: Path, *, allow_newer: bool = False
+) -> tuple[Session, int] | None:
     """Return a session and its last ``seq``; ``None`` when it is not there.
+
+    Minor versions this release does not know are read only when ``allow_newer`` is set.
 
     Spec: stores 5.4.
 
@@ -133,7 +137,7 @@ def load(connection: sqlite3.Connection, session_id: str, path: Path) -> tuple[S
         _write(text, line, place, seq)
         last = seq
         count += 1
-    session = reading.load(text.getvalue(), path=place)
+    session = reading.load(text.getvalue(), path=place, allow_newer=allow_newer)
     if session.truncated is not None:
         raise DamagedFile(f"entry {last} is damaged: {session.truncated.error}", path=place)
     if session.id != session_id:
@@ -191,8 +195,24 @@ def shared(connection: sqlite3.Connection, session: Session) -> int:
     return count
 
 
-def insert_rest(connection: sqlite3.Connection, session: Session, first: int) -> None:
-    """Insert the entries of a session from a position on, and what listings show of it."""
+def updated_at(connection: sqlite3.Connection, session_id: str) -> str | None:
+    """Return when a session was last written to, as its row says; ``None`` without one."""
+    row = connection.execute(
+        "SELECT updated_at FROM sessions WHERE id = ?", (session_id,)
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
+def insert_rest(
+    connection: sqlite3.Connection,
+    session: Session,
+    first: int,
+    modified_ns: int | None = None,
+) -> None:
+    """Insert the entries of a session from a position on, and what listings show of it.
+
+    It was last written to at the time given, in nanoseconds since the epoch, or now.
+    """
     rows = session._rows
     columns = zip(rows.ids, rows.parents, rows.types, entry_lines(session), strict=True)
     connection.executemany(
@@ -205,8 +225,17 @@ def insert_rest(connection: sqlite3.Connection, session: Session, first: int) ->
     )
     connection.execute(
         "UPDATE sessions SET updated_at = ?, name = ?, superseded_by = ? WHERE id = ?",
-        (Timestamp.now().sql(), session.name, session.superseded_by, session.id),
+        (_time(modified_ns).sql(), session.name, session.superseded_by, session.id),
     )
+
+
+def _time(nanoseconds: int | None) -> Timestamp:
+    if nanoseconds is None:
+        return Timestamp.now()
+    try:
+        return Timestamp.from_nanoseconds(nanoseconds)
+    except ValueError:
+        return Timestamp.now()
 
 
 def entry_lines(session: Session) -> Iterator[bytes]:

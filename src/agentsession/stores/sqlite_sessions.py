@@ -24,7 +24,7 @@ from agentsession.stores.sqlite_holders import Holders, break_hold, has_session,
 from agentsession.stores.sqlite_reading import ReadOnlyDatabase
 from agentsession.stores.sqlite_scan import Rows
 from agentsession.stores.sqlite_schema import Tables
-from agentsession.timestamp import now_sql
+from agentsession.timestamp import Timestamp, now_sql
 
 T = TypeVar("T")
 Given = TypeVarTuple("Given")
@@ -70,6 +70,7 @@ class Sessions:
         full_sync: sync every commit.
         busy_seconds: how long to wait for another process that writes.
         report: called with the old holder when a stale hold was taken over.
+        allow_newer: read minor versions this release does not know.
 
     Raises:
         DamagedFile: when it is a database of something else, which is left as it is.
@@ -84,8 +85,10 @@ class Sessions:
         full_sync: bool,
         busy_seconds: float,
         report: StaleLockReport | None,
+        allow_newer: bool = False,
     ) -> None:
         self._path = path
+        self._allow_newer = allow_newer
         self._report = report
         self._writer: Database | None = None
         self._reader: Database | ReadOnlyDatabase
@@ -163,7 +166,11 @@ class Sessions:
             NoSession: when it is not there.
             AgentSessionError: when it cannot be read.
         """
-        found = self._find(lambda connection: sqlite_rows.load(connection, session_id, self._path))
+        found = self._find(
+            lambda connection: sqlite_rows.load(
+                connection, session_id, self._path, allow_newer=self._allow_newer
+            )
+        )
         if found is None:
             raise self.none(session_id)
         return found
@@ -208,8 +215,10 @@ class Sessions:
 
         self._tell(self._write(work))
 
-    def put(self, session: Session) -> Put:
+    def put(self, session: Session, *, modified_ns: int | None = None) -> Put:
         """Insert what is missing of a session, which is not held afterwards.
+
+        What is inserted was last written to at the time given, or now.
 
         Raises:
             SessionExists: when what is there is not its beginning.
@@ -229,7 +238,7 @@ class Sessions:
             if there == sqlite_rows.ABSENT:
                 sqlite_rows.insert_session(connection, session)
             stale = self._holders.claim(connection, session.id)
-            sqlite_rows.insert_rest(connection, session, max(there, 0))
+            sqlite_rows.insert_rest(connection, session, max(there, 0), modified_ns)
             self._holders.release(connection, session.id)
             return Put.CREATED if there == sqlite_rows.ABSENT else Put.EXTENDED, stale
 
@@ -247,6 +256,20 @@ class Sessions:
         if found is None:
             raise self.none(session_id)
         return found
+
+    def modified_ns(self, session_id: str) -> int | None:
+        """Return when a session was last written to; ``None`` when its row does not say.
+
+        Raises:
+            NoSession: when it is not there.
+        """
+        found = self._find(lambda connection: sqlite_rows.updated_at(connection, session_id))
+        if found is None:
+            raise self.none(session_id)
+        try:
+            return Timestamp.parse(found).nanoseconds
+        except ValueError:
+            return None
 
     def holds(self, session: Session) -> bool:
         """Return whether exactly the lines of a session are there."""
