@@ -185,6 +185,7 @@ def migrate_file(
     *,
     to: str = "0.11",
     force: bool = False,
+    allow_newer: bool = False,
 ) -> Migrated:
     """Write a session file in a later draft, verify it, and return what was found.
 
@@ -195,6 +196,7 @@ def migrate_file(
         out: the file to write.
         to: the version, as ``0.11`` or ``agentsession/0.11``.
         force: replace a file that is there.
+        allow_newer: read a minor version this release does not know; it is not migrated.
 
     Spec: later drafts 12.
 
@@ -214,7 +216,7 @@ def migrate_file(
             raise SessionExists(f"{target} is the file itself: name another file to write")
         if not force:
             raise SessionExists(f"{target} exists already: name another file to write")
-    session = read(source)
+    session = read(source, allow_newer=allow_newer)
     migrated = migrate(session, to)
     lines = (migrated.header.line, *(entry.line for entry in migrated.entries))
     data = b"".join(canonical_text(line) + b"\n" for line in lines)

@@ -58,6 +58,23 @@ def test_there_and_back(call: Caller, files: Path, tmp_path: Path) -> None:
     assert both[0] == both[1]
 
 
+def test_the_time_of_a_file_is_kept(call: Caller, files: Path, tmp_path: Path) -> None:
+    path = next(files.glob("*/*one.jsonl"))
+    os.utime(path, ns=(1, 1_700_000_000_123_456_789))
+    for source, target in [
+        (path, tmp_path / "one.db"),
+        (files, tmp_path / "all.db"),
+        (tmp_path / "all.db", tmp_path / "again"),
+    ]:
+        assert call("copy", source, target).code == 0
+        (kept,) = [
+            session["modified"]
+            for session in call("list", "--json", target).json["sessions"]
+            if session["id"] == "aaaa-one"
+        ]
+        assert kept == "2023-11-14T22:13:20.123456789Z"
+
+
 def test_some_sessions(call: Caller, files: Path, tmp_path: Path) -> None:
     target = tmp_path / "new.sqlite"
     told = call("copy", files, target, "b", "aaaa-t", "b-three")

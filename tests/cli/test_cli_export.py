@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_runner import HOSTILE, Caller, run
 
-from agentsession import atif
+from agentsession import atif, damage, stores
 from agentsession.cli.export_progress import Steps
 from agentsession.entries import ItemEntry
 from agentsession.export import Progress
@@ -145,6 +147,75 @@ def test_a_damaged_file_is_refused_or_salvaged(call: Caller, tmp_path: Path) -> 
     salvaged = call("export", path, "--out", tmp_path / "b", "--salvage")
     assert salvaged.code == 1
     assert len(salvaged.out.splitlines()) >= 1
+
+
+@pytest.fixture(scope="module")
+def damaged_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four sessions, two of them damaged, and one of those linked to by the others."""
+    place = tmp_path_factory.mktemp("damaged")
+    with JSONLStore(place) as store:
+        for number in range(4):
+            build = SessionBuilder(id=f"s{number}")
+            build.user("Look into it.")
+            build.append(LinkEntry("spawned", "s1", call_id="call_1"))
+            build.answer("Done.", hashed=False)
+            store.put(build.session)
+    for path in place.glob("*/*s[13].jsonl"):
+        path.write_bytes(path.read_bytes() + b"not json\n" + b'{"type":"in')
+    return place
+
+
+@pytest.mark.parametrize("options", [[], ["--embed"]])
+def test_the_damage_is_in_the_report_however_many_processes(
+    call: Caller, damaged_store: Path, tmp_path: Path, options: list[str]
+) -> None:
+    reports = []
+    for jobs in ("1", "2"):
+        place = tmp_path / jobs
+        arguments = ["export", damaged_store, "--salvage", *options, "--out", place]
+        ran = run(*arguments, "--jobs", jobs, "--json")
+        assert ran.code == 1
+        reports.append({**ran.json, "files": [Path(path).name for path in ran.json["files"]]})
+    assert reports[0] == reports[1]
+    assert [
+        (found["code"], found["where"].split()[0])
+        for found in reports[0]["findings"]
+        if found["code"] in damage.CODES
+    ] == [("not-json", "s3"), ("cut-line", "s3"), ("not-json", "s1"), ("cut-line", "s1")]
+    told = call("export", damaged_store, "--salvage", *options, "--out", tmp_path / "x")
+    assert told.code == 1
+    assert told.err.count("  cut-line: s") == 2
+    without = call("export", damaged_store, "--out", tmp_path / "y", "--json").json
+    assert {found["code"] for found in without["findings"]} >= {"unreadable-session"}
+
+
+def test_a_store_is_opened_and_its_names_are_read_once(
+    call: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with JSONLStore(tmp_path / "store") as store:
+        for number in range(30):
+            build = SessionBuilder(id=f"s{number}")
+            build.user("Look into it.")
+            build.append(LinkEntry("spawned", f"s{number // 2}", call_id="call_1"))
+            store.put(build.session)
+    counted = {"opened": 0, "read": 0}
+    really_opened, really_read = stores.open_store, os.listdir
+
+    def opened(*args: Any, **options: Any) -> Any:
+        counted["opened"] += 1
+        return really_opened(*args, **options)
+
+    def listdir(*args: Any) -> Any:
+        counted["read"] += 1
+        return really_read(*args)
+
+    monkeypatch.setattr(stores, "open_store", opened)
+    monkeypatch.setattr(os, "listdir", listdir)
+    for options in ([], ["--embed"], ["--salvage"]):
+        counted.update(opened=0, read=0)
+        ran = call("export", tmp_path / "store", "--jsonl", tmp_path / "x.jsonl", *options)
+        assert "exported: 30 sessions" in ran.err
+        assert counted == {"opened": 1, "read": 1}
 
 
 @pytest.mark.parametrize("path", sorted(HOSTILE.glob("*.jsonl")), ids=lambda path: path.stem)

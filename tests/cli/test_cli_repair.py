@@ -144,3 +144,9 @@ def test_a_session_of_a_store(call: Caller, session_file: Path, tmp_path: Path) 
     assert out.read_bytes() == session_file.read_bytes()
     report = json.loads((tmp_path / "new.jsonl.damage.json").read_bytes())
     assert report["source"] == f"{store} {session_id}"
+
+
+def test_one_damage_is_told_as_one(call: Caller, session_file: Path, tmp_path: Path) -> None:
+    torn = tmp_path / "torn.jsonl"
+    torn.write_bytes(session_file.read_bytes() + b'{"type":"in')
+    assert "\n1 damage, 11 of " in call("repair", torn, "-o", tmp_path / "clean").out

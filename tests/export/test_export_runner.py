@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +14,7 @@ import pytest
 
 import agentsession as ags
 from agentsession import atif, export
-from agentsession.export import runner, sinks, write
+from agentsession.export import atomic, runner, sinks, write
 from agentsession.export.runner import risky_ids
 from agentsession.testing import SessionBuilder
 
@@ -290,3 +293,98 @@ def test_targets_that_would_replace_one_another_are_refused(store: Path, tmp_pat
         with pytest.raises(export.CannotExport):
             export.export_sessions(partial(load_from, store), IDS, export.Work(targets=found))
     assert not one.parent.exists()
+
+
+class Counted:
+    """Opens sessions, and counts how often it is sent to another process."""
+
+    def __init__(self, folder: Path, sent: list[int] | None = None) -> None:
+        self.folder = folder
+        self.sent = sent
+
+    def __reduce__(self) -> tuple[type[Counted], tuple[Path]]:
+        assert self.sent is not None
+        self.sent[0] += 1
+        return Counted, (self.folder,)
+
+    def __call__(self, session_id: str) -> ags.Session:
+        return load_from(self.folder, session_id)
+
+
+def test_what_opens_sessions_is_sent_once_to_each_process(store: Path, tmp_path: Path) -> None:
+    sent = [0]
+    work = export.Work(targets=targets(tmp_path / "to"))
+    export.export_sessions(Counted(store, sent), IDS, work, jobs=2)
+    assert 1 <= sent[0] <= 2
+
+
+KILLED = """
+import os, signal, sys
+from functools import partial
+from pathlib import Path
+import test_export_runner
+from agentsession import export
+if __name__ == "__main__":
+    place = Path(sys.argv[2])
+    targets = export.Targets(jsonl=place / "all.jsonl")
+    export.export_sessions(
+        partial(test_export_runner.load_from, Path(sys.argv[1])),
+        test_export_runner.IDS,
+        export.Work(targets=targets),
+        jobs=2,
+        progress=lambda at: os.kill(os.getpid(), signal.SIGKILL),
+    )
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing can be killed so")
+def test_what_a_killed_export_left_goes_with_the_next_one(store: Path, tmp_path: Path) -> None:
+    place = tmp_path / "to"
+    script = tmp_path / "killed.py"
+    script.write_text(KILLED, "utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run(
+        [sys.executable, script, store, place],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL
+    (left,) = place.glob(".export-*")
+    assert list(left.iterdir())
+    others = [place / ".export-settings", place / f".export-{'0' * 15}g"]
+    for other in others:
+        other.mkdir()
+    with atomic.room(place) as used:
+        # One process after the other: this one is at work.
+        one_more(store, place)
+        assert used.is_dir()
+        assert not left.exists()
+    assert sorted(place.iterdir()) == sorted([place / "all.jsonl", *others])
+
+
+def one_more(store: Path, place: Path) -> None:
+    work = export.Work(targets=export.Targets(jsonl=place / "all.jsonl"))
+    export.export_sessions(partial(load_from, store), IDS, work)
+
+
+def test_a_room_that_another_run_takes_for_left_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = Path.mkdir
+    swept = []
+
+    def mkdir(path: Path, *args: int) -> None:
+        really(path, *args)
+        if not swept:
+            swept.append(path)
+            atomic.sweep_rooms(tmp_path)
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    with atomic.room(tmp_path) as room:
+        assert room.is_dir()
+        assert room != swept[0]
+        assert not swept[0].exists()
+        (room / "part").write_bytes(b"x")
+    assert list(tmp_path.iterdir()) == []

@@ -136,7 +136,7 @@ def source_arguments(function: F) -> F:
 def allow_newer_option(function: F) -> F:
     """Add ``--allow-newer``."""
     return click.option(
-        "--allow-newer", is_flag=True, help="Read a file of a version not known here."
+        "--allow-newer", is_flag=True, help="Read sessions of a version not known here."
     )(function)
 
 

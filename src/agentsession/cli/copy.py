@@ -5,6 +5,8 @@ Spec: decisions B3, B4 and C.
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import Any
 import click
 
 from agentsession.cli import sources
-from agentsession.cli.commands import Command, complete_file, json_option
+from agentsession.cli.commands import Command, allow_newer_option, complete_file, json_option
 from agentsession.cli.output import Output, complain, note, open_output, open_plain
 from agentsession.cli.progress import Progress
 from agentsession.cli.report import Report
@@ -38,9 +40,16 @@ _COUNTED = {
 @click.option(
     "-salvage", "--salvage", "salvaging", is_flag=True, help="Copy what is left of damaged files."
 )
+@allow_newer_option
 @json_option
 def command(
-    *, source: str, target: str, session_ids: tuple[str, ...], salvaging: bool, as_json: bool
+    *,
+    source: str,
+    target: str,
+    session_ids: tuple[str, ...],
+    salvaging: bool,
+    allow_newer: bool,
+    as_json: bool,
 ) -> int:
     """Copy sessions from one store to another, every line as it is.
 
@@ -48,11 +57,12 @@ def command(
     directory, or a SQLite database when its name ends in .db, .sqlite or .sqlite3. Without
     ID, all sessions are copied; an ID may be the beginning of one.
 
-    Each session is read back and compared. What is there already is left as it is, so the
-    same command goes on after an interruption. Exits with 1 when something was left out.
+    Each session is read back and compared, and keeps the time it was last written to. What
+    is there already is left as it is, so the same command goes on after an interruption.
+    Exits with 1 when something was left out.
     """
     _refuse_same(source, target)
-    done = _copied(source, target, session_ids, salvaging=salvaging)
+    done = _copied(source, target, session_ids, salvaging=salvaging, allow_newer=allow_newer)
     if as_json:
         with open_plain() as out:
             _write_report(out, source, target, done)
@@ -73,11 +83,18 @@ def _refuse_same(source: str, target: str) -> None:
 
 
 def _copied(
-    source: str, target: str, session_ids: Sequence[str], *, salvaging: bool
+    source: str,
+    target: str,
+    session_ids: Sequence[str],
+    *,
+    salvaging: bool,
+    allow_newer: bool,
 ) -> list[Copied]:
     if not sources.is_store(source):
-        return [_copied_file(source, target, session_ids, salvaging=salvaging)]
-    with sources.open_store(source) as store:
+        return [
+            _copied_file(source, target, session_ids, salvaging=salvaging, allow_newer=allow_newer)
+        ]
+    with sources.open_store(source, allow_newer=allow_newer) as store:
         chosen = sources.chosen(store, source, session_ids) if session_ids else None
         with open_store(target) as opened, Progress(sys.stderr) as progress:
             try:
@@ -97,16 +114,24 @@ def _copied(
 
 
 def _copied_file(
-    source: str, target: str, session_ids: Sequence[str], *, salvaging: bool
+    source: str,
+    target: str,
+    session_ids: Sequence[str],
+    *,
+    salvaging: bool,
+    allow_newer: bool,
 ) -> Copied:
+    status = os.stat(source)
+    # A pipe was not written to at some time.
+    modified_ns = status.st_mtime_ns if stat.S_ISREG(status.st_mode) else None
     damages: tuple[Finding, ...] = ()
     if salvaging and not session_ids:
         found = salvage(source)
         session, damages = found.session, tuple(damage.finding for damage in found.damages)
     else:
-        session = sources.open_session(source, *session_ids[:1])
+        session = sources.open_session(source, *session_ids[:1], allow_newer=allow_newer)
     with open_store(target) as opened:
-        copied = copy_session(session, opened)
+        copied = copy_session(session, opened, modified_ns=modified_ns)
     return copied.with_findings(damages)
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import click
 
@@ -31,8 +30,11 @@ from agentsession.export.preferences import Preference
 from agentsession.export.redact import Redactor
 from agentsession.export.sinks import clash
 from agentsession.findings import Report as Reported
-from agentsession.session import Session
+from agentsession.recovery import Salvaged, salvage
 from agentsession.stores import layout
+
+if TYPE_CHECKING:
+    from agentsession.stores import JSONLStore, SQLiteStore
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -209,11 +211,10 @@ def command(
         work = _work(targets, embed=choices.pop("embed") or not load.is_store, **choices)
     except (export.RefusedSecret, export.BadPattern) as error:
         raise click.UsageError(str(error), click.get_current_context(silent=True)) from error
-    ids = load.ids(session_id)
-    with Steps(sys.stderr) as progress:
+    with load, Steps(sys.stderr) as progress:
         done = export.export_sessions(
             load,
-            ids,
+            load.ids(session_id),
             work,
             jobs=jobs,
             progress=progress.at,
@@ -281,32 +282,52 @@ def _work(
     )
 
 
-@dataclass(slots=True)
 class _Load:
-    """Opens sessions of a source; it can be sent to another process."""
+    """Opens sessions of a source; it can be sent to another process.
 
-    source: str
-    salvaging: bool
-    allow_newer: bool
-    damaged: bool = False
-    main_id: str = ""
+    A store is opened once in each process, so that it need not look through all its names for
+    each session.
+
+    Attributes:
+        damaged: whether the store has something that is no session.
+    """
+
+    def __init__(
+        self, source: str, *, salvaging: bool, allow_newer: bool, main_id: str = ""
+    ) -> None:
+        self.source = source
+        self.salvaging = salvaging
+        self.allow_newer = allow_newer
+        self.damaged = False
+        self._main_id = main_id
+        self._opened: JSONLStore | SQLiteStore | None = None
+        self.is_store = sources.is_store(source)
+
+    def __reduce__(self) -> tuple[Callable[..., _Load], tuple[Any, ...]]:
+        return _load, (self.source, self.salvaging, self.allow_newer, self._main_id)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._opened is not None:
+            self._opened.close()
 
     @property
-    def is_store(self) -> bool:
-        return sources.is_store(self.source)
+    def _store(self) -> JSONLStore | SQLiteStore:
+        if self._opened is None:
+            self._opened = sources.open_store(self.source, allow_newer=self.allow_newer)
+        return self._opened
 
     def ids(self, session_id: str) -> list[str]:
         """The sessions that are meant: one, or all of a store."""
         if not self.is_store:
-            session = self._file(session_id)
-            self.main_id = session.id
-            return [session.id]
-        with sources.open_store(self.source) as store:
-            if session_id:
-                return sources.chosen(store, self.source, [session_id])
-            found = list(store.list())
+            self._main_id = self._file(session_id).session.id
+            return [self._main_id]
+        if session_id:
+            return sources.chosen(self._store, self.source, [session_id])
         ids = []
-        for item in found:
+        for item in self._store.list():
             if isinstance(item, Exception):
                 self.damaged = True
                 complain(str(item))
@@ -316,35 +337,44 @@ class _Load:
             note(f"{self.source} holds no sessions")
         return ids
 
-    def __call__(self, session_id: str) -> Session:
+    def __call__(self, session_id: str) -> export.Opened:
         """Return a session, one that is linked included.
 
         Raises:
             NoSession: when it is not there.
         """
         if self.is_store:
-            if self.salvaging:
-                return self._salvaged(session_id)
-            return sources.open_session(self.source, session_id)
-        if session_id == self.main_id:
+            return self._stored(session_id)
+        if session_id == self._main_id:
             return self._file("")
         beside = _beside(Path(self.source), session_id)
         if beside is None:
             raise NoSession(f"no file of session {session_id} is beside {self.source}")
-        return sources.open_session(str(beside), allow_newer=self.allow_newer)
+        return export.Opened(sources.open_session(str(beside), allow_newer=self.allow_newer))
 
-    def _file(self, session_id: str) -> Session:
+    def _stored(self, session_id: str) -> export.Opened:
+        store = self._store
         if self.salvaging:
-            return self._salvaged(session_id)
-        return sources.open_session(self.source, session_id, allow_newer=self.allow_newer)
+            return _salvaged(salvage(store.content(session_id)))
+        session = store.open(session_id)
+        # One session at a time is in memory.
+        store.release(session_id)
+        return export.Opened(session)
 
-    def _salvaged(self, session_id: str) -> Session:
-        found = sources.salvage_session(self.source, session_id)
-        if found.damages:
-            if not self.damaged:
-                sources.tell_damages(found)
-            self.damaged = True
-        return found.session
+    def _file(self, session_id: str) -> export.Opened:
+        if self.salvaging:
+            return _salvaged(sources.salvage_session(self.source, session_id))
+        return export.Opened(
+            sources.open_session(self.source, session_id, allow_newer=self.allow_newer)
+        )
+
+
+def _load(source: str, salvaging: bool, allow_newer: bool, main_id: str) -> _Load:
+    return _Load(source, salvaging=salvaging, allow_newer=allow_newer, main_id=main_id)
+
+
+def _salvaged(found: Salvaged) -> export.Opened:
+    return export.Opened(found.session, tuple(damage.finding for damage in found.damages))
 
 
 def _beside(path: Path, session_id: str) -> Path | None:

@@ -9,7 +9,13 @@ import click
 
 from agentsession import versions
 from agentsession.cli import sources
-from agentsession.cli.commands import Command, complete_file, json_option, source_arguments
+from agentsession.cli.commands import (
+    Command,
+    allow_newer_option,
+    complete_file,
+    json_option,
+    source_arguments,
+)
 from agentsession.cli.output import Output, open_output, open_plain
 from agentsession.cli.report import Report, session_fields
 from agentsession.cli.words import short_id
@@ -46,9 +52,17 @@ def _version(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     shell_complete=complete_file,
 )
 @click.option("-force", "--force", is_flag=True, help="Replace OUT.")
+@allow_newer_option
 @json_option
 def command(
-    *, source: str, session_id: str, to: str, output: str, force: bool, as_json: bool
+    *,
+    source: str,
+    session_id: str,
+    to: str,
+    output: str,
+    force: bool,
+    allow_newer: bool,
+    as_json: bool,
 ) -> int:
     """Write a session file in a later format, and check the new file.
 
@@ -56,9 +70,12 @@ def command(
     is only read. Entries get hashes as ids and keep their old id as legacy_id. What
     cannot be rewritten, such as what another session is called by, is kept as it was and
     named; then, or when a request hash is lost, the exit code is 1.
+
+    A session of a later version than is written here cannot be migrated, whether it is read
+    with --allow-newer or not.
     """
-    with sources.session_path(source, session_id) as path:
-        found = migrate_file(path, output, to=to, force=force)
+    with sources.session_path(source, session_id, allow_newer=allow_newer) as path:
+        found = migrate_file(path, output, to=to, force=force, allow_newer=allow_newer)
     if as_json:
         with open_plain() as out:
             _write_report(out, source, output, found)

@@ -8,7 +8,13 @@ from __future__ import annotations
 import click
 
 from agentsession.cli import sources
-from agentsession.cli.commands import Command, complete_file, json_option, source_arguments
+from agentsession.cli.commands import (
+    Command,
+    allow_newer_option,
+    complete_file,
+    json_option,
+    source_arguments,
+)
 from agentsession.cli.output import Output, open_output, open_plain
 from agentsession.cli.report import Report
 from agentsession.findings import counts
@@ -36,6 +42,7 @@ from agentsession.recovery import REPORT_SUFFIX, Salvaged, repair
     shell_complete=complete_file,
 )
 @click.option("-force", "--force", is_flag=True, help="Replace OUT and its report.")
+@allow_newer_option
 @json_option
 def command(
     *,
@@ -44,6 +51,7 @@ def command(
     output: str,
     report_file: str,
     force: bool,
+    allow_newer: bool,
     as_json: bool,
 ) -> int:
     """Write a clean file of a damaged session file, and a report of what was damaged.
@@ -52,10 +60,13 @@ def command(
     is only read. The clean file holds everything that can be had, and reads without
     error; the report says of every byte that is left out where it was and why. Exits with 1
     when there was damage.
+
+    A file of a version not known here is taken as it is; in a store such a session is found
+    with --allow-newer.
     """
     report = report_file or output + REPORT_SUFFIX
     name = f"{source} {session_id}".rstrip()
-    with sources.session_path(source, session_id) as path:
+    with sources.session_path(source, session_id, allow_newer=allow_newer) as path:
         found = repair(path, output, report=report, force=force, name=name)
     if as_json:
         with open_plain() as out:
@@ -73,7 +84,9 @@ def _write_text(out: Output, output: str, report: str, found: Salvaged) -> None:
         out.line((damage.code, "bad"), f"  {place}{damage.sentence}{times}")
     lost = f"{found.lost} of {found.size} bytes are left out"
     out.line(
-        f"{len(found.damages)} damages, {lost}" if found.damages else "nothing is damaged",
+        f"{len(found.damages)} {sources.damages(len(found.damages))}, {lost}"
+        if found.damages
+        else "nothing is damaged",
         f"; {len(found.session)} entries are in {output}, the report is in {report}",
     )
 

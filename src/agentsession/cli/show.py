@@ -66,8 +66,9 @@ def command(
         _refuse_beside_follow({"--salvage": salvaging, "--leaf": leaf, "--json": as_json})
         session = sources.open_session(source, session_id, allow_newer=allow_newer)
         return _follow(source, View(session, verbose=verbose), allow_newer=allow_newer)
-    damaged = sources.salvage_session(source, session_id) if salvaging else None
-    if damaged is not None:
+    damaged = None
+    if salvaging:
+        damaged = sources.salvage_session(source, session_id, allow_newer=allow_newer)
         session = damaged.session
     else:
         session = sources.open_session(source, session_id, allow_newer=allow_newer)

@@ -42,7 +42,7 @@ def open_session(source: str, session_id: str = "", *, allow_newer: bool = False
         source: a session file, or a store.
         session_id: in a store, a session's id or the beginning of one; it may be left out
             when the store has one session.
-        allow_newer: read a file of a version this release does not know.
+        allow_newer: read a session of a version this release does not know.
 
     Spec: command A.1, decision C.
 
@@ -54,7 +54,7 @@ def open_session(source: str, session_id: str = "", *, allow_newer: bool = False
     if not is_store(source):
         _refuse_id(source, session_id)
         return read(source, allow_newer=allow_newer)
-    with open_store(source) as store:
+    with open_store(source, allow_newer=allow_newer) as store:
         if session_id:
             try:
                 return store.open(session_id)
@@ -63,13 +63,15 @@ def open_session(source: str, session_id: str = "", *, allow_newer: bool = False
         return store.open(*chosen(store, source, [session_id]))
 
 
-def salvage_session(source: str, session_id: str = "") -> Salvaged:
+def salvage_session(source: str, session_id: str = "", *, allow_newer: bool = False) -> Salvaged:
     """Return what can be had of the session that SOURCE and ID name, and what is damaged.
 
     Args:
         source: a session file, or a store.
         session_id: as for :func:`open_session`. A file whose header is lost is found by its
             whole id only.
+        allow_newer: find sessions of versions this release does not know by the beginning of
+            their ids; what can be had of one is had without it.
 
     Spec: design "Damage is data", decision B4.
 
@@ -83,7 +85,7 @@ def salvage_session(source: str, session_id: str = "") -> Salvaged:
     if not is_store(source):
         _refuse_id(source, session_id)
         return salvage(source)
-    with open_store(source) as store:
+    with open_store(source, allow_newer=allow_newer) as store:
         if session_id:
             try:
                 return salvage(store.content(session_id))
@@ -93,8 +95,13 @@ def salvage_session(source: str, session_id: str = "") -> Salvaged:
 
 
 @contextmanager
-def session_path(source: str, session_id: str = "") -> Iterator[Path]:
+def session_path(source: str, session_id: str = "", *, allow_newer: bool = False) -> Iterator[Path]:
     """Give the file of the session that SOURCE and ID name; of a store's, a temporary copy.
+
+    Args:
+        source: a session file, or a store.
+        session_id: as for :func:`open_session`.
+        allow_newer: in a store, find sessions of versions this release does not know.
 
     Raises:
         click.UsageError: an id beside a session file.
@@ -105,7 +112,7 @@ def session_path(source: str, session_id: str = "") -> Iterator[Path]:
         _refuse_id(source, session_id)
         yield Path(source)
         return
-    with open_store(source) as store:
+    with open_store(source, allow_newer=allow_newer) as store:
         (whole_id,) = chosen(store, source, [session_id])
         content = store.content(whole_id)
     with tempfile.TemporaryDirectory(prefix="agentsession-") as place:
@@ -120,7 +127,12 @@ def tell_damages(found: Salvaged) -> None:
         complain(str(damage))
     more = len(found.damages) - _TOLD
     if more > 0:
-        complain(f"{more} more damages; agentsession repair lists them all")
+        complain(f"{more} more {damages(more)}; agentsession repair lists them all")
+
+
+def damages(number: int) -> str:
+    """Return the word for so many damages."""
+    return "damage" if number == 1 else "damages"
 
 
 def salvage_option(function: F) -> F:
@@ -142,8 +154,12 @@ def _refuse_id(source: str, session_id: str) -> None:
         )
 
 
-def open_store(source: str) -> JSONLStore | SQLiteStore:
+def open_store(source: str, *, allow_newer: bool = False) -> JSONLStore | SQLiteStore:
     """Return the store that a SOURCE names, opened for reading.
+
+    Args:
+        source: a file store or a database.
+        allow_newer: read sessions of versions this release does not know.
 
     Raises:
         AgentSessionError: when it is none.
@@ -152,7 +168,7 @@ def open_store(source: str) -> JSONLStore | SQLiteStore:
     _existing(source)
     from agentsession import stores  # noqa: PLC0415 - not needed for a file
 
-    return stores.open_store(source, read_only=True)
+    return stores.open_store(source, read_only=True, allow_newer=allow_newer)
 
 
 def is_store(source: str) -> bool:

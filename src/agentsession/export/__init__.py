@@ -57,6 +57,7 @@ from agentsession.export.redact import (
 )
 from agentsession.export.report import is_whole
 from agentsession.export.runner import (
+    Opened,
     Progress,
     Targets,
     Work,
@@ -89,6 +90,7 @@ __all__ = [
     "Detected",
     "Detector",
     "NoRawItems",
+    "Opened",
     "Options",
     "Outline",
     "Preference",

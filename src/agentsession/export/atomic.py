@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
+import shutil
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,6 +83,81 @@ def sweep(directory: Path) -> None:
         for left in directory.glob(f".{'[0-9a-f]' * 16}.unfinished"):
             if left.lstat().st_mtime < oldest:
                 left.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def room(beside: Path) -> Iterator[Path]:
+    """Give a directory for parts beside a target, so that they are on the same disk.
+
+    It goes when the block ends; :func:`sweep_rooms` takes away that of a killed process.
+
+    Raises:
+        StoreFailed: when it cannot be made.
+    """
+    path, mark = _made_room(beside)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        if mark is not None:
+            os.close(mark)
+
+
+def _made_room(beside: Path) -> tuple[Path, int | None]:
+    while True:
+        path = beside / f".export-{secrets.token_hex(8)}"
+        with _failing(path):
+            path.mkdir(0o700)
+        # Until it is marked another run may take it for one that was left.
+        with contextlib.suppress(BlockingIOError):
+            mark = _marked(path)
+            if path.is_dir():
+                return path, mark
+            if mark is not None:
+                os.close(mark)
+
+
+def sweep_rooms(directory: Path) -> None:
+    """Take away the rooms of processes that are gone."""
+    with contextlib.suppress(OSError):
+        for left in directory.glob(".export-*"):
+            if _ROOM.fullmatch(left.name) is None or left.is_symlink():
+                continue
+            with contextlib.suppress(BlockingIOError):
+                mark = _marked(left)
+                if mark is not None:
+                    shutil.rmtree(left, ignore_errors=True)
+                    os.close(mark)
+
+
+_ROOM: Final = re.compile(r"\.export-[0-9a-f]{16}")
+
+
+def _marked(room: Path) -> int | None:
+    """Mark a room as used; return the descriptor of the mark, or ``None`` where there is none.
+
+    The system takes the mark away when the process ends, however it ends. Where a system or a
+    file system has no marks nothing is swept.
+
+    Raises:
+        BlockingIOError: when another process has marked it.
+    """
+    if sys.platform == "win32":
+        return None
+    import fcntl  # noqa: PLC0415
+
+    try:
+        descriptor = os.open(room, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        if isinstance(error, BlockingIOError):
+            raise
+        return None
+    return descriptor
 
 
 _BINARY = getattr(os, "O_BINARY", 0)

@@ -6,10 +6,11 @@ Spec: decisions D11 and E7.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from agentsession import atif
+from agentsession import atif, damage
 from agentsession.atif import InvalidDocument
 from agentsession.errors import InvalidEntry
 from agentsession.export.outline import Counts, Outline
@@ -34,8 +35,11 @@ TOTALS: Final = (
 
 INCOMPLETE: Final = frozenset(
     {"invalid-document", "no-context", "no-steps", "unreadable-session", "secret-remains"}
-)
+) | frozenset(damage.CODES)
 """The codes that say something was left out or damaged; the command then exits with 1."""
+
+_SECRETS: Final = frozenset({"secret-redacted", "secret-remains"})
+"""The codes whose findings are told one by one, each with its place, as damages are."""
 
 
 class ReportBuilder:
@@ -61,6 +65,12 @@ class ReportBuilder:
     def remains(self, findings: Iterable[Finding]) -> None:
         """Add findings about what still looks like a secret."""
         self._findings += findings
+
+    def damaged(self, session_id: str, findings: Iterable[Finding]) -> None:
+        """Add what was wrong with a session that was opened all the same."""
+        self._findings += [
+            replace(one, where=f"{session_id} {one.where}".rstrip()) for one in findings
+        ]
 
     def left_out(self, code: str, sentence: str, where: str) -> None:
         """Add a finding about something that was left out."""
@@ -172,10 +182,13 @@ class ReportBuilder:
 
     def report(self) -> Report:
         """Return what was gathered."""
-        alone = ("secret-redacted", "secret-remains")
+        # A session that others link to is opened more than once.
+        damages = dict.fromkeys(one for one in self._findings if one.code in damage.CODES)
+        others = [one for one in self._findings if one.code not in damage.CODES]
         findings = [
-            *merged(one for one in self._findings if one.code not in alone),
-            *(one for one in self._findings if one.code in alone),
+            *damages,
+            *merged(one for one in others if one.code not in _SECRETS),
+            *(one for one in others if one.code in _SECRETS),
         ]
         return Report(dict(self._totals), tuple(findings), {"files": list(self._files)})
 

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import multiprocessing
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
 from agentsession.errors import AgentSessionError
-from agentsession.export.atomic import make_directory, write_whole
+from agentsession.export.atomic import make_directory, room, sweep_rooms, write_whole
 from agentsession.export.detection import Detector
 from agentsession.export.errors import CannotExport
 from agentsession.export.names import safe
@@ -30,11 +30,26 @@ from agentsession.export.source import source_of
 from agentsession.export.tabular import write_parquet
 from agentsession.export.trajectory import Forest, Trajectory, trajectories
 from agentsession.export.write import make_ready
-from agentsession.findings import Report
+from agentsession.findings import Finding, Report
 from agentsession.session import Session
 
-Load = Callable[[str], Session]
-"""Opens a session by its id. For several processes it must be possible to pickle it."""
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session, and what was wrong with it.
+
+    Attributes:
+        session: the session.
+        damages: what the report is to say of it.
+    """
+
+    session: Session
+    damages: tuple[Finding, ...] = ()
+
+
+Load = Callable[[str], Session | Opened]
+"""Opens a session by its id. For several processes it must be possible to pickle it; each of
+them gets it once."""
 
 Leaves = Literal["all", "current", "auto"]
 
@@ -142,12 +157,12 @@ def export_sessions(
     if problem:
         raise CannotExport(problem)
     report = ReportBuilder()
+    _sweep(work.targets)
     with ExitStack() as stack:
         targets, flat = work.targets, work.targets.flat
         if targets.parquet is not None and flat is None:
             make_directory(targets.parquet.parent)
-            room = stack.enter_context(_Room(targets.parquet.parent))
-            flat = room / "rows.jsonl"
+            flat = stack.enter_context(room(targets.parquet.parent)) / "rows.jsonl"
         plain = replace(work, targets=replace(targets, flat=flat, parquet=None))
         told = progress or _nothing
         if jobs > 1 and len(session_ids) > 1:
@@ -161,22 +176,17 @@ def export_sessions(
     return report.report()
 
 
+def _sweep(targets: Targets) -> None:
+    """Take away what exports that were killed left beside the targets."""
+    files = (targets.jsonl, targets.flat, targets.parquet)
+    folders = {targets.directory, *(file.parent for file in files if file is not None)}
+    for folder in folders:
+        if folder is not None:
+            sweep_rooms(folder)
+
+
 def _nothing(progress: Progress) -> None:
     del progress
-
-
-class _Room:
-    """A temporary directory beside the targets, so that finished parts are on the same disk."""
-
-    def __init__(self, beside: Path) -> None:
-        self._beside = beside
-
-    def __enter__(self) -> Path:
-        self._path = Path(tempfile.mkdtemp(prefix=".export-", dir=self._beside))
-        return self._path
-
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._path, ignore_errors=True)
 
 
 class _Run:
@@ -190,14 +200,14 @@ class _Run:
         self._check = work.check
         self._options = work.options
         if work.embed:
-            resolver = work.options.subsessions or load
+            resolver = work.options.subsessions or self._opened
             self._options = replace(work.options, subsessions=resolver, note_embedded=True)
 
     def session(self, session_id: str, tick: Tick | None, *, apart: bool) -> None:
         """Export one session; what cannot be exported becomes a finding."""
         self._sinks.keep_apart(apart)
         try:
-            session = self._load(session_id)
+            session = self._opened(session_id)
         except (AgentSessionError, OSError) as error:
             sentence = f"a session was left out: {error}"
             self._report.left_out("unreadable-session", sentence, session_id)
@@ -208,6 +218,13 @@ class _Run:
             self._report.left_out("no-steps", sentence, session_id)
         for trajectory in chosen(session, self._leaves, self._options):
             self._trajectory(trajectory, tick)
+
+    def _opened(self, session_id: str) -> Session:
+        opened = self._load(session_id)
+        if isinstance(opened, Session):
+            return opened
+        self._report.damaged(session_id, opened.damages)
+        return opened.session
 
     def _trajectory(self, trajectory: Trajectory, tick: Tick | None) -> None:
         if trajectory.error is not None:
@@ -301,27 +318,45 @@ def _in_processes(
     if targets.directory is not None:
         make_ready(targets.directory)
     context = multiprocessing.get_context("spawn")
-    with _Room(beside) as room, ProcessPoolExecutor(jobs, mp_context=context) as pool:
+    with (
+        room(beside) as parts,
+        ProcessPoolExecutor(
+            jobs, mp_context=context, initializer=_begin, initargs=(load, work, parts)
+        ) as pool,
+    ):
         futures = [
-            pool.submit(_job, load, session_id, _part(work, room, number), session_id in apart)
+            pool.submit(_numbered, number, session_id, session_id in apart)
             for number, session_id in enumerate(session_ids)
         ]
         for session_id, future in zip(session_ids, futures, strict=True):
             report.add(future.result())
             yield session_id
         for name, target in wanted.items():
-            _joined(target, [room / f"{number}.{name}" for number in range(len(session_ids))])
+            _joined(target, [parts / f"{number}.{name}" for number in range(len(session_ids))])
 
 
-def _part(work: Work, room: Path, number: int) -> Work:
-    """The same work with the single files as parts in a room of their own."""
+_AT_WORK: Final[ContextVar[tuple[Load, Work, Path]]] = ContextVar("at_work")
+"""In a process that exports a part: what it was given when it began."""
+
+
+def _begin(load: Load, work: Work, parts: Path) -> None:
+    _AT_WORK.set((load, work, parts))
+
+
+def _numbered(number: int, session_id: str, apart: bool) -> Report:
+    load, work, parts = _AT_WORK.get()
+    return _job(load, session_id, _part(work, parts, number), apart)
+
+
+def _part(work: Work, parts: Path, number: int) -> Work:
+    """The same work with the single files as parts in a directory of their own."""
     targets = work.targets
     return replace(
         work,
         targets=replace(
             targets,
-            jsonl=room / f"{number}.jsonl" if targets.jsonl else None,
-            flat=room / f"{number}.flat" if targets.flat else None,
+            jsonl=parts / f"{number}.jsonl" if targets.jsonl else None,
+            flat=parts / f"{number}.flat" if targets.flat else None,
         ),
     )
 
@@ -345,6 +380,7 @@ def _joined(target: Path, parts: Sequence[Path]) -> None:
 
 __all__ = [
     "Load",
+    "Opened",
     "Progress",
     "Targets",
     "Work",
