@@ -5,21 +5,17 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import subprocess
-import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from store_faults import THREADS, kill_at_random_moments, names, output, work_in_threads
 
 from agentsession import writing
 from agentsession.errors import SessionLocked, StoreFailed
 from agentsession.header import Header
 from agentsession.record_entries import InfoEntry
 from agentsession.stores import JSONLStore, SyncPolicy
-
-CRASH = Path(__file__).parents[2] / "benchmarks" / "crash.py"
 
 
 @pytest.fixture
@@ -29,10 +25,6 @@ def root(tmp_path: Path) -> Path:
 
 def leftovers(root: Path) -> list[str]:
     return [path.name for path in root.glob("*/*") if path.suffix != ".jsonl"]
-
-
-def names(store: JSONLStore) -> list[str]:
-    return [entry.to_dict()["name"] for entry in store.open("s")]
 
 
 def failing_call(number: int, code: int = errno.EIO) -> Callable[..., None]:
@@ -121,10 +113,7 @@ def test_an_interrupt_between_disk_and_memory(root: Path, monkeypatch: pytest.Mo
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no timer signal")
 def test_interrupts_at_any_moment(root: Path) -> None:
     """Signals that raise, wherever they come: memory is the disk, no lock stays."""
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, str(root)], capture_output=True, check=True, text=True
-    )
-    told = done.stdout.split()
+    told = output(INTERRUPTED, root)[-1].split()
     assert len(told) > 100
     with JSONLStore(root, read_only=True) as store:
         assert set(told) <= {entry.id for entry in store.open("s")}
@@ -264,11 +253,7 @@ store.create(Header(id="big"))
 
 
 def test_a_full_disk(root: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", FULL, str(root)], capture_output=True, text=True, check=False
-    )
-    assert done.stderr == ""
-    lines = done.stdout.splitlines()
+    lines = output(FULL, root)
     assert [line.split()[0] for line in lines] == ["failed"] * 6 + ["one"]
     assert lines[-1] == "one two"
     assert leftovers(root) == []
@@ -278,51 +263,17 @@ def test_a_full_disk(root: Path) -> None:
 
 
 def test_kill_9_at_random_moments() -> None:
-    if not CRASH.exists():
-        pytest.skip("the benchmarks are not here")
-    done = subprocess.run(
-        [sys.executable, str(CRASH), "--rounds", "15", "--kind", "files"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("15 kills")
+    kill_at_random_moments("files", 15)
 
 
 def test_threads_at_one_store(root: Path) -> None:
     """Creates, appends, lists, releases and deletes at once: no deadlock, nothing lost."""
-    failures: list[BaseException] = []
-
-    def work(store: JSONLStore, n: int) -> None:
-        try:
-            for turn in range(8):
-                session = store.create(Header(id=f"t{n}-{turn}"))
-                for k in range(5):
-                    store.append(session.id, InfoEntry(f"{k}"))
-                    store.append("shared", InfoEntry(f"{n}-{turn}-{k}"))
-                list(store.list())
-                store.release(session.id)
-                if turn % 2:
-                    store.delete(session.id)
-        except BaseException as error:
-            failures.append(error)
-            raise
-
     with JSONLStore(root, sync=SyncPolicy.NEVER) as store:
-        store.create(Header(id="shared"))
-        threads = [threading.Thread(target=work, args=[store, n]) for n in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert failures == []
-        shared = store.open("shared")
-        assert len(shared) == len(shared.path()) == 8 * 8 * 5
+        work_in_threads(store, 8, 5)
     assert leftovers(root) == []
     with JSONLStore(root) as store:
-        assert len(list(store.list())) == 1 + 8 * 4
-        assert {len(store.open(f"t{n}-0")) for n in range(8)} == {5}
+        assert len(list(store.list())) == 1 + THREADS * 4
+        assert {len(store.open(f"t{n}-0")) for n in range(THREADS)} == {5}
         assert writing.dump(store.open("shared")) == store.path("shared").read_bytes()
 
 

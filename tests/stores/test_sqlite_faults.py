@@ -5,13 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-import subprocess
-import sys
 import threading
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from store_faults import THREADS, kill_at_random_moments, names, output, work_in_threads
 from store_process import StoreProcess, processes
 
 from agentsession.errors import (
@@ -27,16 +26,10 @@ from agentsession.record_entries import InfoEntry
 from agentsession.session import Session
 from agentsession.stores import LockHolder, SQLiteStore, Summary
 
-CRASH = Path(__file__).parents[2] / "benchmarks" / "crash.py"
-
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     return tmp_path / "sessions.db"
-
-
-def names(store: SQLiteStore, session_id: str = "s") -> list[str]:
-    return [entry.to_dict()["name"] for entry in store.open(session_id)]
 
 
 def holders(place: Path) -> int:
@@ -96,10 +89,7 @@ def test_an_interrupt_between_disk_and_memory(place: Path, monkeypatch: pytest.M
 
 def test_interrupts_at_any_moment(place: Path) -> None:
     """Signals that raise, wherever they come: nothing acknowledged is lost, nothing hangs."""
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, str(place)], capture_output=True, check=True, text=True
-    )
-    told = done.stdout.split()
+    told = output(INTERRUPTED, place)[-1].split()
     with closing(sqlite3.connect(place)) as connection:
         there = {row[0] for row in connection.execute("SELECT id FROM entries")}
     assert len(told) > 100
@@ -212,11 +202,7 @@ store.create(Header(id="big"))
 
 
 def test_a_full_disk(place: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", FULL, str(place)], capture_output=True, text=True, check=False
-    )
-    assert done.stderr == ""
-    lines = done.stdout.splitlines()
+    lines = output(FULL, place)
     assert [line.split()[0] for line in lines] == ["failed"] * 6 + ["one"]
     assert lines[-1] == "one two"
     assert holders(place) == 0
@@ -306,39 +292,12 @@ def test_eight_processes(place: Path) -> None:
 
 def test_threads_at_one_store(place: Path) -> None:
     """Creates, appends, lists, releases and deletes at once: no deadlock, nothing lost."""
-    failures: list[BaseException] = []
-
-    def work(store: SQLiteStore, n: int) -> None:
-        try:
-            for turn in range(6):
-                session = store.create(Header(id=f"t{n}-{turn}"))
-                for k in range(4):
-                    store.append(session.id, InfoEntry(f"{k}"))
-                    store.append("shared", InfoEntry(f"{n}-{turn}-{k}"))
-                list(store.list())
-                store.release(session.id)
-                if turn % 2:
-                    store.delete(session.id)
-                else:
-                    store.open(session.id)
-        except BaseException as error:
-            failures.append(error)
-            raise
-
     with SQLiteStore(place) as store:
-        store.create(Header(id="shared"))
-        threads = [threading.Thread(target=work, args=[store, n]) for n in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert failures == []
-        shared = store.open("shared")
-        assert len(shared) == len(shared.path()) == 8 * 6 * 4
+        work_in_threads(store, 6, 4)
     assert holders(place) == 0
     with SQLiteStore(place) as store:
-        assert len(list(store.list())) == 1 + 8 * 3
-        assert {len(store.open(f"t{n}-0")) for n in range(8)} == {4}
+        assert len(list(store.list())) == 1 + THREADS * 3
+        assert {len(store.open(f"t{n}-0")) for n in range(THREADS)} == {4}
 
 
 def test_threads_with_stores_of_their_own(place: Path) -> None:
@@ -399,13 +358,4 @@ def test_closing_while_others_append(place: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["sqlite", "copy", "migration"])
 def test_kill_9_at_random_moments(kind: str) -> None:
-    if not CRASH.exists():
-        pytest.skip("the benchmarks are not here")
-    done = subprocess.run(
-        [sys.executable, str(CRASH), "--rounds", "8", "--kind", kind],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("8 kills")
+    kill_at_random_moments(kind, 8)
