@@ -168,6 +168,29 @@ def test_times_that_are_rounded_are_not_believed(
             one.put(session("d", cwd="/x"))
 
 
+def test_who_is_killed_before_the_end_is_noticed_too(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finding, "FRESH_SECONDS", 3600.0)
+    with JSONLStore(root) as one, JSONLStore(root) as other:
+        one.put(session("a", cwd="/x"))
+        with monkeypatch.context() as patch:
+            # The last thing that happens is that the file is there.
+            patch.setattr(JSONLStore, "_created", killed_after(JSONLStore._created))
+            with pytest.raises(KeyboardInterrupt):
+                other.put(session("d", "2025-01-01T00:00:00Z", "/x"))
+        with pytest.raises(SessionExists):
+            one.put(session("d", cwd="/x"))
+
+
+def killed_after(create: Callable[..., Any]) -> Callable[..., None]:
+    def work(*args: Any, **options: Any) -> None:
+        create(*args, **options).drop()
+        raise KeyboardInterrupt
+
+    return work
+
+
 def test_a_file_that_came_without_notice_is_seen_a_moment_later(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

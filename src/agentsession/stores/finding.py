@@ -8,8 +8,9 @@ before it is believed.
 That an id is *not* there can be believed only while nobody else takes ids. Those who take an
 id of their choice look for it and take it one at a time, in all processes, and set the time
 of the root when they are done. Whoever finds it as they set it themselves knows that nobody
-came between. Programs that keep to the layout and not to this are noticed a moment later,
-because the names are read again every second.
+came between. (It is set before as well, for the case that they do not get so far.) Programs
+that keep to the layout and not to this are noticed a moment later, because the names are read
+again every second.
 
 Spec: stores 4.2, decision B2.
 """
@@ -121,7 +122,8 @@ class Finder:
         found = self.known(session_id)
         if found is not None:
             return found
-        if self._left_at == self._changed_at() and time.monotonic() < self._fresh_until:
+        is_unchanged = self._left_at is not None and self._left_at == self._changed_at()
+        if is_unchanged and time.monotonic() < self._fresh_until:
             return None
         started = time.monotonic()
         self._walk()
@@ -129,12 +131,22 @@ class Finder:
         self._fresh_until = ended + max(FRESH_SECONDS, _FRESH_WALKS * (ended - started))
         return self.known(session_id)
 
-    def created(self, session_id: str, path: Path) -> None:
-        """Remember a new session, and let whoever takes an id later know that one was taken.
+    @contextlib.contextmanager
+    def taking(self, session_id: str, path: Path) -> Iterator[None]:
+        """A block that makes the file of a new session, and of which other creators learn.
 
-        To be called after :meth:`find_among_creators`, in the same block.
+        It stands in the block of :meth:`one_creator` in which the id was not found.
         """
+        # First: others are to look again even if this process does not come to the end.
+        self._mark()
+        self._left_at = None
+        yield
         self.saw(session_id, str(path))
+        # Again: a directory that was made on the way changed the time too.
+        self._left_at = self._mark()
+
+    def _mark(self) -> int | None:
+        """Give the root a time it never had; return it where a system keeps such a time."""
         mark = max(time.time_ns(), (self._changed_at() or 0) + 1)
         try:
             os.utime(self._root, ns=(mark, mark))
@@ -145,7 +157,7 @@ class Finder:
         except OSError:
             pass
         # A file system that rounds times could hide that someone came between.
-        self._left_at = mark if self._changed_at() == mark else None
+        return mark if self._changed_at() == mark else None
 
     def _changed_at(self) -> int | None:
         try:

@@ -102,8 +102,8 @@ class JSONLStore(HoldingStore[SessionFile]):
                     found = self._finder.find_among_creators(session.id)
                     if found is not None:
                         raise self._exists(session.id, found)
-                    slot.file = self._created(session, path)
-                    self._finder.created(session.id, path)
+                    with self._finder.taking(session.id, path):
+                        slot.file = self._created(session, path)
             self._bind(session)
         return session
 
@@ -185,8 +185,8 @@ class JSONLStore(HoldingStore[SessionFile]):
                 with self._finder.one_creator():
                     path = self._finder.find_among_creators(session.id)
                     if path is None:
-                        self._created(session, place, modified_ns=modified_ns).close()
-                        self._finder.created(session.id, place)
+                        with self._finder.taking(session.id, place):
+                            self._created(session, place, modified_ns=modified_ns).close()
                         return Put.CREATED
             hold = self._acquire(path, session.id)
             try:
