@@ -112,6 +112,23 @@ def test_unknown_records_are_kept_counted_and_loud(tmp_path: Path) -> None:
     assert "unknown-content" in codes(converted)
 
 
+def test_what_is_unknown_is_measured_file_by_file(tmp_path: Path) -> None:
+    base = {"thread_id": THREAD, "end_ordinal_exclusive": 2}
+    odd = {**line("holograms", {"value": "x" * 900}), "ordinal": 3}
+    first = [{**meta(), "ordinal": 0}, {**said("user", "long " * 9000), "ordinal": 1}]
+    write(tmp_path, first)
+    later = {**meta(history_base=base), "ordinal": 2}
+    write(tmp_path, [later, odd], segment=OTHER)
+    (found,) = [f for f in convert(tmp_path).findings if f.code == "unknown-content"]
+    assert OTHER in found.where
+    # What a file goes on from is no part of it.
+    write(tmp_path, [*first[:1], {**odd, "ordinal": 1}])
+    write(tmp_path, [later, {**said("user", "on"), "ordinal": 3}], segment=OTHER)
+    (found,) = [f for f in convert(tmp_path).findings if f.code == "unknown-content"]
+    assert found.count == 1
+    assert OTHER not in found.where
+
+
 # Calls.
 
 

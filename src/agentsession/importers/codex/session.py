@@ -72,7 +72,7 @@ class Conversion:
         self._reading = Reading(self._writer, self._accounts, display=display)
         self._wanted: dict[str, set[int]] = {}
         self._places: dict[tuple[str, int], tuple[State, Mark, str | None]] = {}
-        self._bytes = 0
+        self._loud: list[Rollout] = []
 
     def run(self) -> Converted:
         """Return the thread converted, with the account of all its lines."""
@@ -161,19 +161,24 @@ class Conversion:
         reading = self._reading
         wanted = sorted(self._wanted.get(rollout.path, ()))
         began = forked = False
+        size, known = 0, reading.unknown.size
         for at, line in enumerate(rollout.lines()):
-            self._bytes += line.size
+            size += line.size
             while wanted and line.ordinal is not None and line.ordinal >= wanted[0]:
                 self._remember(rollout, wanted.pop(0))
             reading.feed(line, self._open(line), copied=0 < at <= copied)
             if not began:
-                began = True
+                began, mine = True, reading.unknown.size
                 for other in before:
                     forked = True
                     reading.feed(other, _NONE, copied=True)
+                # What others wrote counts in their own files.
+                reading.unknown.size = mine
                 self._forked(rollout, now=not copied)
             elif at == copied:
                 self._forked(rollout, now=True)
+        if reading.unknown.is_loud(size, -known):
+            self._loud.append(rollout)
         reading.end(final=rollout is self._current)
         for end in wanted:
             self._remember(rollout, end)
@@ -251,8 +256,9 @@ class Conversion:
                 accounts.find("instructions-approximate", self._thread)
             if not self._first.meta.get("cli_version"):
                 accounts.find("environment-not-stored", self._thread)
-        if self._reading.unknown.is_loud(self._bytes):
-            accounts.find(UNKNOWN_CONTENT, self._thread)
+        for rollout in self._loud:
+            where = self._thread if len(self._files) == 1 else f"{self._thread}: {rollout.name}"
+            accounts.find(UNKNOWN_CONTENT, where)
         totals = {
             "native": calling.native.to_dict(),
             "converted": calling.converted.to_dict(),
