@@ -70,7 +70,7 @@ class Member(Generic[T]):
         return self._fits is None or isinstance(value, self._fits)
 
 
-class Members:
+class Members(msgspec.Struct, eq=False, dict=True):
     """An object as it was read, and typed access to what its kind declares.
 
     A declared member that is absent, null or of another JSON type reads as the
@@ -78,15 +78,10 @@ class Members:
     itself is in :attr:`value` and must not be changed.
     """
 
-    __slots__ = ("__dict__", "value")
-
     value: dict[str, Any]
     """The object as it was read."""
 
     _declared: ClassVar[dict[str, Member[Any]]] = {}
-
-    def __init__(self, value: dict[str, Any]) -> None:
-        self.value = value
 
     def __init_subclass__(cls) -> None:
         found = {m.name: m for m in vars(cls).values() if isinstance(m, Member)}

@@ -115,13 +115,7 @@ def messages(source: Source, session: Session) -> MessagesRead:
     """Return a session's messages with their parts, and its parts of no message."""
     if not _holds(source, session, tables.SESSION, tables.SESSION_V2):
         return MessagesRead(())
-    parts: dict[str, list[PartRecord]] = {}
-    for part in _parts(source, session.id):
-        held = parts.get(part.message_id)
-        if held is None:
-            parts[part.message_id] = [part]
-        else:
-            held.append(part)
+    parts = _parts(source, session.id)
     found = list(_messages(source, session.id, parts))
     strays = [p.stray() for rest in parts.values() for p in rest]
     strays += _lost_parts(source, session.id)
@@ -274,24 +268,32 @@ def _messages(
         )
 
 
-def _parts(source: Source, session_id: str) -> Iterator[PartRecord]:
-    """Yield the parts of a session's messages, whatever session they name themselves."""
+def _parts(source: Source, session_id: str) -> dict[str, list[PartRecord]]:
+    """Return the parts of a session's messages, whatever session they name themselves.
+
+    They are given by the ids of the messages, and in the order they were read.
+    """
+    parts: dict[str, list[PartRecord]] = {}
     if not source.has(tables.PART) or not source.has(tables.MESSAGE):
-        return
+        return parts
     cursor = source.select(
         f"SELECT id, message_id, {_DATA} FROM {source.table(tables.PART)} WHERE message_id IN"  # noqa: S608
         f" (SELECT id FROM {source.table(tables.MESSAGE)} WHERE session_id = ?)",
         (session_id,),
     )
     head = source.unit(tables.PART, "")
-    message_id, before = "", None
+    message_id = ""
+    before: object = ...
+    held: list[PartRecord] = []
+    decode_part, json_bytes = decode.decode_part, decode.json_bytes
     for stored_id, stored_message, data in cursor:
-        part_id = plain(stored_id)
+        part_id = str(stored_id, "utf-8", "replace") if type(stored_id) is Text else ""
         if stored_message != before:
             message_id, before = plain(stored_message), stored_message
-        yield decode.decode_part(
-            head + part_id, part_id, message_id, session_id, decode.json_bytes(data)
-        )
+            held = parts.setdefault(message_id, [])
+        given = data if type(data) is bytes else json_bytes(data)
+        held.append(decode_part(head + part_id, part_id, message_id, session_id, given))
+    return parts
 
 
 def _lost_parts(source: Source, session_id: str) -> list[Stray]:

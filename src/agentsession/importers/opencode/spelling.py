@@ -7,7 +7,7 @@ nothing is given, and the caller goes the exact way. Spec: format 6, context 5.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ import msgspec
 
 from agentsession import text
 from agentsession._emit import ENCODER_REFUSALS, survey
-from agentsession._scan import MAX_DEPTH, may_be_too_deep
+from agentsession._scan import MAX_DEPTH, may_be_too_deep, replace_surrogates
 
 _SAFE_INTEGER: Final = 2**53
 _FLOAT_FROM: Final = 1e-5
@@ -26,10 +26,10 @@ _CLASSES: Final = bytes(
     for byte in range(256)
 )
 _LONG_NUMBER: Final = b"p" + b"0" * 16
-_LONG: Final = 1500
+_LONG: Final = 6000
 """From here on walking a value is quicker than looking through its text."""
 
-_SEPARATORS: Final = b"\xe2\x80"
+SEPARATORS: Final = b"\xe2\x80"
 """How U+2028 and U+2029 begin, which a line escapes."""
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -68,8 +68,8 @@ def spelled(value: Any, *, plain: bool) -> Spelling | None:
     if not line.isascii():
         if _order_may_differ(line) and _names_astral(value):
             return None
-        if _SEPARATORS in line:
-            line = _escaped(line)
+        if SEPARATORS in line:
+            line = escaped(line)
     return line, canonical
 
 
@@ -130,8 +130,8 @@ def item_spelling(
             line, canonical = _encode(item), _encode_sorted(item)
     except ENCODER_REFUSALS:
         return None
-    if _SEPARATORS in line:
-        line = _escaped(line)
+    if SEPARATORS in line:
+        line = escaped(line)
     line = b'{"item":%b%b%b%b}' % (line, given[0], native[0], origin[0])
     return line, b'{"item":%b%b%b%b}' % (canonical, native[1], origin[1], given[1])
 
@@ -148,6 +148,17 @@ def _output_spelling(item: Mapping[str, Any]) -> Spelling:
 _OUTPUT_MEMBERS: Final = 4
 _OUTPUT: Final = b'{"type":"function_call_output","id":%b,"call_id":%b,"output":%b}'
 _SORTED_OUTPUT: Final = b'{"call_id":%b,"id":%b,"output":%b,"type":"function_call_output"}'
+
+
+def dispatch_spelling(call_id: str, target: str) -> Spelling:
+    """Return the two spellings of a dispatch's members; ``target`` is an entry's id."""
+    try:
+        said = _encode(call_id)
+    except ENCODER_REFUSALS:
+        said = _encode(replace_surrogates(call_id))
+    line = escaped(said) if SEPARATORS in said else said
+    more = f',"target":"{target}"}}'.encode()
+    return b'{"call_id":' + line + more, b'{"call_id":' + said + more
 
 
 def script_text(value: Any) -> str | None:
@@ -169,7 +180,7 @@ def line_text(value: Any) -> bytes:
         line = _encode(value)
     except ENCODER_REFUSALS:
         return text.encode(value)
-    return _escaped(line) if _SEPARATORS in line else line
+    return escaped(line) if SEPARATORS in line else line
 
 
 def plain_object(data: bytes) -> dict[str, Any] | None:
@@ -196,6 +207,30 @@ def _plain_float(token: str) -> float:
 _decode: Final = msgspec.json.Decoder(float_hook=_plain_float).decode
 
 
+def may_differ(lines: Sequence[bytes], values: Sequence[Any]) -> bool:
+    """Return whether the encoder might have spelled values otherwise than the exact way.
+
+    Args:
+        lines: what the encoder wrote, each but for what :func:`escaped` escapes.
+        values: what it was given, every float known to be plain.
+    """
+    short: list[bytes] = []
+    names: list[bytes] = []
+    for line, value in zip(lines, values, strict=True):
+        if len(line) < _LONG:
+            short.append(line)
+        elif survey(value, _SAFE_INTEGER) is None or may_be_too_deep(line):
+            return True
+        else:
+            # Its numbers are well; its names are looked at with those of the others.
+            names.append(line)
+    joined = b"".join(short)
+    if _LONG_NUMBER in joined.translate(_CLASSES):
+        return True
+    joined = b"".join([joined, *names]) if names else joined
+    return not joined.isascii() and _order_may_differ(joined) and _names_astral(values)
+
+
 def _order_may_differ(line: bytes) -> bool:
     """Whether sorting what is in it by code point and by UTF-16 could give two orders."""
     return any(lead in line for lead in (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")) and any(
@@ -209,7 +244,8 @@ def _names_astral(value: Any) -> bool:
     return found is None or any(max(joined) > "\uffff" for joined in found[1])
 
 
-def _escaped(line: bytes) -> bytes:
+def escaped(line: bytes) -> bytes:
+    """Return a line with the two line separators of Unicode as the format has them."""
     if b"\xe2\x80\xa8" not in line and b"\xe2\x80\xa9" not in line:
         return line
     return line.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")

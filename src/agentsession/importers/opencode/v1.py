@@ -37,7 +37,6 @@ class TaskMetadata:
 class ModelRef(Members):
     """A model reference: V1's ``{providerID, modelID, variant}``, V2's with ``id``."""
 
-    __slots__ = ()
     provider_id = string_member("providerID")
     model_id = string_member("modelID")
     id = string_member("id")
@@ -47,7 +46,6 @@ class ModelRef(Members):
 class Cache(Members):
     """A token count's cache reads and writes."""
 
-    __slots__ = ()
     read = json_member("read")
     write = json_member("write")
 
@@ -55,7 +53,6 @@ class Cache(Members):
 class Tokens(Members):
     """The tokens of one step; ``input`` counts neither cache reads nor cache writes."""
 
-    __slots__ = ()
     total = json_member("total")
     input = json_member("input")
     output = json_member("output")
@@ -66,7 +63,6 @@ class Tokens(Members):
 class SessionTime(Members):
     """A V1 session's times, in milliseconds since 1970."""
 
-    __slots__ = ()
     created = json_member("created")
     updated = json_member("updated")
     compacting = json_member("compacting")
@@ -76,7 +72,6 @@ class SessionTime(Members):
 class SessionFile(Members):
     """A session file of the tree. Spec: opencode 3."""
 
-    __slots__ = ()
     id = string_member("id")
     slug = string_member("slug")
     project_id = string_member("projectID")
@@ -95,7 +90,6 @@ class SessionFile(Members):
 class MessageTime(Members):
     """A V1 message's times, in milliseconds; no ``completed`` when it never finished."""
 
-    __slots__ = ()
     created = json_member("created")
     completed = json_member("completed")
 
@@ -103,7 +97,6 @@ class MessageTime(Members):
 class MessageError(Members):
     """A V1 assistant message's error: a name and its data. Spec: opencode 7."""
 
-    __slots__ = ()
     name = string_member("name")
     data = json_member("data")
 
@@ -116,7 +109,6 @@ class MessageError(Members):
 class Message(Members):
     """A V1 message's info, a user's or an assistant's by ``role``. Spec: opencode 4.1."""
 
-    __slots__ = ()
     id = string_member("id")
     session_id = string_member("sessionID")
     role = string_member("role")
@@ -146,13 +138,14 @@ class Message(Members):
     @property
     def is_summary(self) -> bool:
         """Whether this is an assistant message that holds a compaction's summary."""
-        return self.role == names.ROLE_ASSISTANT and values.truthy(self.summary)
+        summary = self.value.get("summary")
+        told = summary is not None and values.truthy(summary)
+        return told and self.role == names.ROLE_ASSISTANT
 
 
 class ToolTime(Members):
     """A tool state's times; ``compacted`` is when the output was pruned."""
 
-    __slots__ = ()
     start = json_member("start")
     end = json_member("end")
     compacted = json_member("compacted")
@@ -161,7 +154,6 @@ class ToolTime(Members):
 class ToolState(Members):
     """A V1 tool part's state, by ``status``. Spec: opencode 4.2."""
 
-    __slots__ = ()
     status = string_member("status")
     input = json_member("input")
     raw = string_member("raw")
@@ -202,7 +194,6 @@ class ToolState(Members):
 class Part(Members):
     """One part of a V1 message, by ``type``. Spec: opencode 4.2."""
 
-    __slots__ = ()
     id = string_member("id")
     session_id = string_member("sessionID")
     message_id = string_member("messageID")

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 class Time2(Members):
     """A V2 message's times, in milliseconds since 1970."""
 
-    __slots__ = ()
     created = json_member("created")
     streamed = json_member("streamed")
     completed = json_member("completed")
@@ -35,7 +34,6 @@ class Time2(Members):
 class SessionError(Members):
     """V2's error: a type such as ``provider.rate-limit`` or ``aborted``, and a message."""
 
-    __slots__ = ()
     type = string_member("type")
     message = string_member("message")
     status = json_member("status")
@@ -48,7 +46,6 @@ class ToolState2(Members):
     ``outputPaths`` and ``result`` beside the content.
     """
 
-    __slots__ = ()
     status = string_member("status")
     input = json_member("input")
     content = list_member("content")
@@ -71,7 +68,6 @@ class Content2(Members):
     as ``native``; the preview engine wrote ``provider`` and ``providerMetadata``.
     """
 
-    __slots__ = ()
     type = string_member("type")
     text = string_member("text")
     state = json_member("state")
@@ -104,7 +100,6 @@ class Message2(Members):
     Spec: opencode 5.2.
     """
 
-    __slots__ = ()
     metadata = json_member("metadata")
     time = view_member("time", Time2)
     # user, synthetic, system, skill

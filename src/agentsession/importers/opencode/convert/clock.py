@@ -55,8 +55,7 @@ def id_time(name: str, near: int, *, descending: bool = False) -> int | None:
 
 def iso(millis: int) -> str:
     """Return a time as the format writes it, in UTC with milliseconds."""
-    minute, rest = divmod(millis, 60_000)
-    return _minute(minute) + _WITHIN[rest // 1000] + _FRACTIONS[rest % 1000]
+    return _minute(millis // 60_000) + _WITHIN[millis // 1000 % 60] + _FRACTIONS[millis % 1000]
 
 
 @lru_cache(maxsize=1024)

@@ -30,6 +30,9 @@ class Configuration:
         self._frame = frame
         self._cwd = frame.draft.header.cwd
         self._planned = False
+        # What the last assistant's message told, and the setting that is.
+        self._told: tuple[Any, ...] = ()
+        self._said: dict[str, str] = {}
 
     def first(self) -> None:
         """Write the first settings, before anything else."""
@@ -75,18 +78,28 @@ class Configuration:
         frame.draft.configure(entry, frame.records[place].id, frame.at(place))
 
     def _setting(self, place: int) -> dict[str, str]:
-        info = self._frame.info(place)
-        read, string = info.value.get, values.string
-        model, provider = string(read("modelID")), string(read("providerID"))
-        variant = string(read("variant"))
-        if info.role == names.ROLE_USER:
+        frame = self._frame
+        info, version = frame.info(place), frame.timeline.rules(place).version
+        read = info.value.get
+        model, provider, variant = read("modelID"), read("providerID"), read("variant")
+        agent, mode = read("agent"), read("mode")
+        is_user = info.role == names.ROLE_USER
+        told = (model, provider, variant, agent, mode, version)
+        if not is_user and told == self._told:
+            return self._said
+        string = values.string
+        model, provider, variant = string(model), string(provider), string(variant)
+        if is_user:
             model = provider = ""
             if info.model is not None:
                 model, provider = info.model.model_id, info.model.provider_id
                 variant = info.model.variant or variant
-        agent = string(read("agent")) or string(read("mode"))
-        release = release_of(self._frame.timeline.rules(place).version)
-        return _setting(model, provider, agent, variant, release)
+        said = _setting(
+            model, provider, string(agent) or string(mode), variant, release_of(version)
+        )
+        if not is_user:
+            self._told, self._said = told, said
+        return said
 
     def move(self, place: int, info: Message) -> None:
         """Write an env entry when a step ran in another directory than the one before."""

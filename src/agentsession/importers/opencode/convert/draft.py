@@ -7,13 +7,11 @@ once; what the fast spelling cannot tell is built as an entry. Spec: decision D5
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import accumulate
 from sys import intern
 from typing import Any, Final
 
@@ -25,6 +23,7 @@ from agentsession.header import Header
 from agentsession.importers.fold import fold
 from agentsession.importers.identity import entry_id
 from agentsession.importers.opencode.convert.clock import iso
+from agentsession.importers.opencode.convert.finishing import Written, finished
 from agentsession.importers.opencode.convert.units import Unit
 from agentsession.importers.opencode.members import Members
 from agentsession.importers.opencode.spelling import (
@@ -37,7 +36,6 @@ from agentsession.importers.opencode.spelling import (
     spelled,
 )
 from agentsession.members import join_members
-from agentsession.rows import Rows
 from agentsession.session import Session
 from agentsession.settings import Settings
 
@@ -49,7 +47,6 @@ _DIGITS: Final = 16
 _EMPTY: Final = sha256()
 """A hash over nothing: to copy it is quicker than to begin another."""
 
-_BLOCK: Final = 1 << 16
 _ITEM: Final = intern(ItemEntry.TYPE)
 _RESPONSE: Final = intern(ResponseEntry.TYPE)
 _CONTEXT: Final = frozenset({"item", "compaction", "branch_summary"})
@@ -104,7 +101,7 @@ class Draft:
         self._homes: list[str] = []
         self._origin: tuple[Mapping[str, Any], Spelling | None] = {}, NOTHING
         self._ids: set[str] = set()
-        self._written: list[tuple[str, str | None, str, bytes]] = []
+        self._written: list[Written] = []
 
     # Entries.
 
@@ -115,7 +112,12 @@ class Draft:
             role += "+"
             new = entry_id(self.tip, native_id, role, entry)
         line = entry.sealed(new, self.tip, iso(millis)).line
-        return self._take(new, line, (new, intern(entry.type), None, ""))
+        kind = intern(entry.type)
+        self._ids.add(new)
+        self._written.append((new, self.tip, kind, line))
+        self.path.append((new, kind, None, ""))
+        self.tip = new
+        return new
 
     def write(
         self,
@@ -140,7 +142,7 @@ class Draft:
         """
         said = spelled(members, plain=plain) or self._exactly(members)
         told = members if kind == _RESPONSE else None
-        return self._write(kind, said, native_id, role, millis=millis, told=told)
+        return self.write_spelled(kind, said, native_id, role, millis=millis, told=told)
 
     def put(
         self,
@@ -189,15 +191,15 @@ class Draft:
             if origin:
                 members["origin"] = origin
             spelling = self._exactly(members)
+        return self.put_spelled(unit, spelling, millis, response, role)
+
+    def put_spelled(
+        self, unit: Unit, said: Spelling, millis: int, response: str, role: str = "item"
+    ) -> str:
+        """Append an item, spelled already, below the tip; return its entry's id."""
         name, variant = key = unit.key
-        new = self._write(
-            _ITEM,
-            spelling,
-            name,
-            role + variant,
-            millis=millis,
-            told=unit.item,
-            response=response,
+        new = self.write_spelled(
+            _ITEM, said, name, role + variant, millis=millis, told=unit.item, response=response
         )
         self.keys.append(key)
         self._homes.append(new)
@@ -216,7 +218,7 @@ class Draft:
             canonical = b"\n".join(texts.values())
         return join_members(texts), canonical
 
-    def _write(
+    def write_spelled(
         self,
         kind: str,
         said: Spelling,
@@ -224,28 +226,35 @@ class Draft:
         role: str,
         *,
         millis: int,
-        told: Mapping[str, Any] | None,
+        told: Mapping[str, Any] | None = None,
         response: str = "",
     ) -> str:
-        parent = self.tip
+        """Append an entry, spelled already, below the tip; return its id.
+
+        Args:
+            kind: its type.
+            said: its members beside the envelope.
+            native_id: what it comes from.
+            role: tells several entries of one record apart.
+            millis: when.
+            told: what runs ask about it, see :data:`Step`.
+            response: the model call that produced it.
+        """
+        parent, ids = self.tip, self._ids
         line, canonical = said
         while True:
-            place = line_text((parent or "", native_id, role))
             digest = _EMPTY.copy()
-            digest.update(place + b"\n")
+            digest.update(line_text((parent or "", native_id, role)) + b"\n")
             digest.update(canonical)
             new = digest.hexdigest()[:_DIGITS]
-            if new not in self._ids:
+            if new not in ids:
                 break
             role += "+"
-        above = "null" if parent is None else f'"{parent}"'
+        above = f'"{parent}"' if parent else "null"
         head = f'{{"type":"{kind}","id":"{new}","parent":{above},"ts":"{iso(millis)}",'
-        return self._take(new, head.encode() + line[1:], (new, kind, told, response))
-
-    def _take(self, new: str, line: bytes, step: Step) -> str:
-        self._ids.add(new)
-        self._written.append((new, self.tip, step[1], line))
-        self.path.append(step)
+        ids.add(new)
+        self._written.append((new, parent, kind, head.encode() + line[1:]))
+        self.path.append((new, kind, told, response))
         self.tip = new
         return new
 
@@ -386,18 +395,4 @@ class Draft:
 
     def finished(self) -> Session:
         """Return the session; its entries are decoded when asked for. Nothing may be added."""
-        rows = Rows(self.header.version)
-        ids, parents, types, lines = [
-            list(column) for column in zip(*self._written, strict=True)
-        ] or ([], [], [], [])
-        written = b"\n".join([self.header.line, *lines, b""])
-        lengths = [len(line) + 1 for line in lines]
-        starts = [*accumulate(lengths, initial=len(self.header.line) + 1)]
-        first = 0
-        while first < len(ids):
-            # Blocks are as long as those of a reader, which splits one when a line is asked for.
-            last = min(bisect_right(starts, starts[first] + _BLOCK, first + 1), len(ids))
-            place = (written, starts[first], starts[last])
-            rows.extend(ids[first:last], parents[first:last], types[first:last], place)
-            first = last
-        return Session.restored(self.header, rows, truncated=None, notes=[], source=written)
+        return finished(self.header, self._written)

@@ -18,6 +18,8 @@ from agentsession.importers.opencode.convert.usage import Sum
 from agentsession.importers.opencode.records import MessageRecord
 from agentsession.importers.opencode.v1 import Message
 
+_KNOWN_PARTS: Final = frozenset(names.KNOWN_PARTS)
+
 MESSAGE_IDS: Final = frozenset({"id", "sessionID", "role"})
 """The members of a message's info that an entry says in its own way."""
 
@@ -128,14 +130,16 @@ class Frame:
     def settle_beside(self, place: int, lowered: Lowered, entry_id: str) -> None:
         """Account for the parts of a message that are no entry of their own."""
         parts, numbers = self.records[place].parts, self._parts[place]
+        known: list[int] = []
         for part in lowered.beside:
             found = parts[part].part
             kind = found.value.get("type") if found is not None else None
-            if type(kind) is str and names.is_known_part(kind):
-                self.accounts.folded(numbers[part], entry_id)
+            if type(kind) is str and kind in _KNOWN_PARTS:
+                known.append(numbers[part])
             else:
                 self.accounts.folded(numbers[part], entry_id, code="unknown-part")
                 self.accounts.find("unknown-part", self.records[place].id)
+        self.accounts.folded_all(known, entry_id)
 
     def numbers(self, place: int) -> range:
         """Return the numbers of a message's parts in the account."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from agentsession.importers.opencode import names, values
+from agentsession.importers.opencode.convert.clock import LATEST
 from agentsession.importers.opencode.convert.rules import Rules
 from agentsession.importers.opencode.convert.script import stringify
 from agentsession.importers.opencode.convert.units import (
@@ -37,6 +38,7 @@ SUBTASK_QUESTION: Final = "The following tool was executed by the user"
 _UNSENT_FILES: Final = frozenset({"text/plain", "application/x-directory"})
 _IDS: Final = frozenset({"id", "sessionID", "messageID"})
 _IN_SPOKEN: Final = _IDS | {"type", "text", "metadata"}
+_SPOKEN_TIMED: Final = frozenset({"type", "text", "time"})
 _IN_CALL: Final = _IDS | {"type", "callID", "tool", "metadata", "state"}
 _IN_OUTPUT: Final = frozenset({"input", "output", "error"})
 _SPOKEN: Final = frozenset({names.PART_TEXT, names.PART_REASONING, names.PART_STEP_START})
@@ -218,11 +220,13 @@ class _Assistant:
                 continue
             value = found.part.value
             kind = value.get("type")
-            kinds.add(kind if type(kind) is str else "")
-            if kind == names.PART_TEXT or kind == names.PART_REASONING:  # noqa: PLR1714
-                own.append(self._spoken(found, value, place, kind))
-            elif kind == names.PART_TOOL:
+            if type(kind) is not str:
+                kind = ""
+            kinds.add(kind)
+            if kind == names.PART_TOOL:
                 own.append(self._called(found, value, place, outputs))
+            elif kind == names.PART_TEXT or kind == names.PART_REASONING:  # noqa: PLR1714
+                own.append(self._spoken(found, value, place, kind))
             else:
                 if kind == names.PART_STEP_START:
                     if not fresh:
@@ -231,7 +235,8 @@ class _Assistant:
                         lowered.outputs.append(outputs)
                         self._begin_step(len(steps) - 1)
                     fresh = True
-                beside[place] = {"id": found.id, **without(value, _IDS)}
+                rest = value if _IDS.isdisjoint(value) else without(value, _IDS)
+                beside[place] = {"id": found.id, **rest}
                 continue
             empty = fresh = False
         lowered.dropped = empty or _is_dropped(lowered.info, kinds)
@@ -241,13 +246,19 @@ class _Assistant:
         self._origin = {**self._message, "step": step, **self._wrote}
 
     def _spoken(self, found: PartRecord, value: dict[str, Any], place: int, kind: str) -> Unit:
-        name, origin, time = found.id, self._origin, value.get("time")
-        words, metadata = values.string(value.get("text")), value.get("metadata")
+        read = value.get
+        name, origin, time = found.id, self._origin, read("time")
+        words, metadata = read("text"), read("metadata")
+        if type(words) is not str:
+            words = ""
         secret = ""
         if metadata is not None:
             kept, secret, place_of_secret = secret_of(metadata)
-            more = {"metadata": kept, "encrypted": place_of_secret}
-            origin = {**origin, **{member: held for member, held in more.items() if held}}
+            origin = origin.copy()
+            if kept:
+                origin["metadata"] = kept
+            if place_of_secret:
+                origin["encrypted"] = place_of_secret
         start = end = None
         if isinstance(time, dict):
             start, end = values.millis(time.get("start")), time.get("end")
@@ -255,24 +266,28 @@ class _Assistant:
             item = reasoning_item(name, words, secret)
         else:
             item = assistant_item(name, words, cut=end is None and isinstance(time, dict))
-        rest = without(value, _IN_SPOKEN)
+        rest = {"time": time} if value.keys() == _SPOKEN_TIMED else without(value, _IN_SPOKEN)
         return Unit((name, ""), item, origin, start, rest, place, plain=found.plain)
 
     def _called(
         self, found: PartRecord, value: dict[str, Any], place: int, outputs: list[Unit]
     ) -> Unit:
-        name, origin, state = found.id, self._origin, value.get("state")
-        metadata = value.get("metadata")
+        read = value.get
+        name, origin, state, metadata = found.id, self._origin, read("state"), read("metadata")
         if isinstance(metadata, dict) and metadata:
             origin = {**origin, "metadata": metadata}
             if metadata.get("providerExecuted") is True:
                 origin["executed"] = True
-        call_id = values.string(value.get("callID")) or name
-        if not isinstance(state, dict):
+        call_id, tool = read("callID"), read("tool")
+        if type(call_id) is not str or not call_id:
+            call_id = name
+        if type(tool) is not str:
+            tool = ""
+        if type(state) is not dict:
             state = None
         called: Any = {} if state is None else state.get("input")
         arguments = "{}" if called is None else stringify(called, plain=found.plain)
-        item = call_item(name, call_id, values.string(value.get("tool")), arguments)
+        item = call_item(name, call_id, tool, arguments)
         began = self._settled(found, state, call_id, place, outputs)
         rest = {} if value.keys() <= _IN_CALL else without(value, _IN_CALL)
         return Unit((name, ""), item, origin, began, rest, place, plain=found.plain)
@@ -286,20 +301,27 @@ class _Assistant:
         outputs: list[Unit],
     ) -> int | None:
         """Take what a call returned; return when it began."""
-        name, status = found.id, "" if state is None else state.get("status")
-        time = state.get("time") if state is not None else None
-        began = ended = compacted = None
-        if isinstance(time, dict):
-            began, ended = values.millis(time.get("start")), values.millis(time.get("end"))
-            compacted = time.get("compacted")
+        name = found.id
         origin: Mapping[str, Any] = self._origin
-        rest = {} if state is None else state_rest(state)
-        if state is not None and status == names.TOOL_COMPLETED:
-            said = values.string(state.get("output"))
-            output: object = said
+        if state is None:
+            self._wait(name, call_id, {}, place)
+            return None
+        status, time = state.get("status"), state.get("time")
+        began = ended = compacted = None
+        if type(time) is dict:
+            began, ended = time.get("start"), time.get("end")
+            if type(began) is not int or not 0 < began < LATEST:
+                began = values.millis(began)
+            if type(ended) is not int or not 0 < ended < LATEST:
+                ended = values.millis(ended)
+            compacted = time.get("compacted")
+        rest = state_rest(state)
+        if status == names.TOOL_COMPLETED:
+            said = state.get("output")
+            output: object = said if type(said) is str else ""
             if state.get("attachments"):
-                output = _with_media(said, ToolState(state)) or said
-        elif state is not None and status == names.TOOL_ERROR:
+                output = _with_media(str(output), ToolState(state)) or output
+        elif status == names.TOOL_ERROR:
             output = values.string(state.get("error"))
             interrupted = None
             if self._rules.interrupted_is_output:
@@ -316,7 +338,7 @@ class _Assistant:
         native = {"state": rest}
         plain = found.plain
         outputs.append(Unit((key, ""), item, origin, ended, native, place, plain=plain))
-        date = None if compacted is None or state is None else ToolState(state).compacted()
+        date = None if compacted is None else ToolState(state).compacted()
         if date is not None:
             cleared = output_item(name, call_id, PLACEHOLDER)
             later = Unit((key, PRUNED), cleared, self._origin, date, {}, place, hidden=True)
@@ -359,20 +381,22 @@ def state_rest(state: dict[str, Any]) -> dict[str, Any]:
     rest = without(state, _IN_OUTPUT)
     output = state.get("output", state.get("error"))
     metadata = rest.get("metadata")
-    if isinstance(metadata, dict) and isinstance(output, str) and output:
+    if type(metadata) is dict and type(output) is str and output and output in metadata.values():
         rest["metadata"] = {name: value for name, value in metadata.items() if value != output}
     time = rest.get("time")
-    if isinstance(time, dict) and "compacted" in time:
+    if type(time) is dict and "compacted" in time:
         rest["time"] = without(time, {"compacted"})
-    attachments = rest.pop("attachments", None)
-    if isinstance(attachments, list):
-        files = [without(a, {"url"}) if isinstance(a, dict) else a for a in attachments]
-        rest["attachments"] = files
+    if "attachments" in rest:
+        attachments = rest.pop("attachments")
+        if type(attachments) is list:
+            files = [without(a, {"url"}) if isinstance(a, dict) else a for a in attachments]
+            rest["attachments"] = files
     return rest
 
 
 def without(value: dict[str, Any], left_out: set[str] | frozenset[str]) -> dict[str, Any]:
     """Return an object without some of its members."""
-    if left_out.isdisjoint(value):
-        return value.copy()
-    return {name: member for name, member in value.items() if name not in left_out}
+    rest = value.copy()
+    for name in left_out.intersection(value):
+        del rest[name]
+    return rest

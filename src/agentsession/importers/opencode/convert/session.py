@@ -21,6 +21,7 @@ from agentsession.importers.opencode.convert.source import Copy, Source
 from agentsession.importers.opencode.convert.timeline import Timeline
 from agentsession.importers.opencode.convert.v1 import V1Conversion
 from agentsession.importers.opencode.convert.v2 import V2Conversion
+from agentsession.importers.opencode.convert.weighing import all_bytes, unknown_bytes
 from agentsession.importers.opencode.names import G3
 from agentsession.importers.opencode.records import (
     DIRECTORY,
@@ -34,7 +35,6 @@ from agentsession.importers.opencode.records import (
     Row2,
     Session,
 )
-from agentsession.importers.opencode.v1 import Part
 from agentsession.parts import Harness
 from agentsession.record_entries import LabelEntry, QueuedEntry
 
@@ -43,7 +43,6 @@ _PLACES = frozenset({DIRECTORY, FILE, TABLE})
 HARNESS = "opencode"
 _LOUD = 20
 """Of how many bytes one may be of an unknown type: 5%."""
-_ROLES = frozenset({names.ROLE_USER, names.ROLE_ASSISTANT})
 _DIFFS = frozenset({"diffs", "summary_diffs"})
 
 
@@ -183,24 +182,9 @@ class _Conversion:
 
     def _weigh(self) -> None:
         """Be loud about content of types that nobody knows. Spec: decision D11."""
-        unknown = total = 0
-        for message in self._chosen.read.messages:
-            role = message.info.role if message.info is not None else names.ROLE_USER
-            known = role in _ROLES
-            total += sum([len(part.raw) for part in message.parts])
-            unknown += sum(
-                [
-                    len(part.raw)
-                    for part in message.parts
-                    if not known or (part.part is not None and _is_of_unknown_type(part.part))
-                ]
-            )
-            total += len(message.raw)
-            unknown += 0 if known else len(message.raw)
-        for row in self._chosen.rows_read.rows:
-            total += len(row.raw)
-            unknown += 0 if row.type in names.KNOWN_TYPES else len(row.raw)
-        if unknown * _LOUD > total:
+        read, rows = self._chosen.read.messages, self._chosen.rows_read.rows
+        unknown = unknown_bytes(read, rows)
+        if unknown and unknown * _LOUD > all_bytes(read, rows):
             self._accounts.find("unknown-content", self._id)
 
     # What is written after the fact.
@@ -343,8 +327,8 @@ class _Conversion:
         return Converted(draft.finished(), records, accounts.findings, totals)
 
     def _totals(self, types: Counter[str], records: tuple[Any, ...]) -> Mapping[str, Any]:
-        kinds = Counter(record.kind for record in records)
-        outcomes = Counter(record.disposition for record in records)
+        kinds = Counter([record.kind for record in records])
+        outcomes = Counter([record.disposition for record in records])
         v1 = self._v1.frame if self._v1 is not None else None
         conversions = [c for c in (v1, self._v2) if c is not None]
         sums = {
@@ -361,10 +345,6 @@ class _Conversion:
             "entries": dict(types),
             **{name: _added(found) for name, found in sums.items()},
         }
-
-
-def _is_of_unknown_type(part: Part) -> bool:
-    return part.value.get("type") not in names.KNOWN_PARTS
 
 
 def _added(sums: list[Any]) -> dict[str, Any]:

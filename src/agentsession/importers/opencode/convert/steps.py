@@ -12,9 +12,11 @@ from agentsession.importers.opencode.convert.frame import MESSAGE_IDS, Frame
 from agentsession.importers.opencode.convert.lowering import Lowered, without
 from agentsession.importers.opencode.convert.outcomes import status_of
 from agentsession.importers.opencode.convert.rules import release_of
+from agentsession.importers.opencode.convert.together import spelled_together
 from agentsession.importers.opencode.convert.units import Unit
 from agentsession.importers.opencode.convert.usage import usage_from
 from agentsession.importers.opencode.records import Revert
+from agentsession.importers.opencode.spelling import Spelling, dispatch_spelling
 from agentsession.importers.opencode.v1 import Message, child_of
 from agentsession.record_entries import LinkEntry
 
@@ -95,6 +97,11 @@ class Steps:
         # message said after its first outputs is therefore behind it. Spec: opencode 6.3.
         last = next((at for at, found in enumerate(lowered.outputs) if found), -1)
         last = last if last >= 0 else len(lowered.steps) - 1
+        if request and lowered.plain and len(lowered.steps) == 1 and not skip:
+            entry_id = self._write_together(place, lowered)
+        if entry_id:
+            self._settle(place, lowered, entry_id)
+            return
         for step, units in enumerate(lowered.steps):
             calls: list[tuple[Unit, str]] = []
             response = frame.records[place].id if request and step <= last else ""
@@ -114,9 +121,55 @@ class Steps:
                 self._put(place, unit, "")
         if not request:
             entry_id = self._beside(place, lowered)
-        frame.settle(place, lowered, entry_id)
+        self._settle(place, lowered, entry_id)
+
+    def _settle(self, place: int, lowered: Lowered, entry_id: str) -> None:
+        self._frame.settle(place, lowered, entry_id)
         if lowered.unsettled:
             self.unsettled += lowered.unsettled.values()
+
+    def _write_together(self, place: int, lowered: Lowered) -> str:
+        """Write a message of one step, if its entries can be spelled together.
+
+        Returns:
+            The response's id; empty when nothing was written.
+        """
+        frame, own, outputs = self._frame, lowered.steps[0], lowered.outputs[0]
+        name = frame.records[place].id
+        members = self._members(place, lowered)
+        said = None
+        if self._awaited is None:
+            said = spelled_together(own, outputs, name, members)
+        if said is None:
+            return ""
+        mine, returned, responded = said
+        at, numbers, put = frame.at(place), frame.numbers(place), frame.draft.put_spelled
+        calls: list[tuple[Unit, str]] = []
+        parts: list[int] = []
+        written: list[str] = []
+        for unit, spelling in zip(own, mine, strict=True):
+            time = unit.time
+            if time is None or not EARLIEST <= time < LATEST:
+                time = at
+            target = put(unit, spelling, time, name)
+            assert unit.part is not None
+            parts.append(numbers[unit.part])
+            written.append(target)
+            if unit.item["type"] == "function_call":
+                calls.append((unit, target))
+                if unit.item["name"] == "invalid":
+                    self._note_invalid(place, unit)
+        entry_id = self._responded(place, lowered, members, responded)
+        self._dispatch(place, calls)
+        for unit, spelling in zip(outputs, returned, strict=True):
+            time = unit.time
+            if time is None or not EARLIEST <= time < LATEST:
+                time = at
+            written.append(put(unit, spelling, time, ""))
+            assert unit.part is not None
+            parts.append(numbers[unit.part])
+        frame.accounts.entries(parts, written)
+        return entry_id
 
     def splits(self, place: int, lowered: Lowered) -> bool:
         """Return whether a later request left out some of a message's own items."""
@@ -188,6 +241,23 @@ class Steps:
         return frame.draft.note(data, frame.records[place].id, "message", frame.at(place))
 
     def _respond(self, place: int, lowered: Lowered) -> str:
+        return self._responded(place, lowered, self._members(place, lowered), None)
+
+    def _responded(
+        self, place: int, lowered: Lowered, members: dict[str, Any], said: Spelling | None
+    ) -> str:
+        """Write a response by its members, spelled already or not."""
+        frame, info = self._frame, lowered.info
+        name, done = frame.records[place].id, self.done(place, info)
+        frame.converted.count(lowered.counts, info.value.get("cost"))
+        if said is not None:
+            return frame.draft.write_spelled(
+                "response", said, name, "response", millis=done, told=members
+            )
+        return frame.draft.write("response", members, name, "response", done, plain=lowered.plain)
+
+    def _members(self, place: int, lowered: Lowered) -> dict[str, Any]:
+        """Return the members of a response, in the order they are written."""
         frame, info = self._frame, lowered.info
         status, incomplete, error = status_of(info)
         native: dict[str, Any] = {
@@ -199,9 +269,8 @@ class Steps:
         lost = frame.lost(place)
         if lost is not None:
             native["lost_parts"] = lost
-        name = frame.records[place].id
         members = response_members(
-            name,
+            frame.records[place].id,
             values.string(info.value.get("modelID")),
             status,
             usage_from(lowered.counts, info.tokens),
@@ -214,27 +283,26 @@ class Steps:
         provider = values.string(info.value.get("providerID"))
         if provider:
             members["provider"] = provider
-        frame.converted.count(lowered.counts, info.value.get("cost"))
-        done, plain = self.done(place, info), lowered.plain
-        return frame.draft.write("response", members, name, "response", done, plain=plain)
+        return members
 
     def _dispatch(self, place: int, calls: Sequence[tuple[Unit, str]]) -> None:
         """Write, for each call whose tool began, its child session and its dispatch."""
         frame = self._frame
+        draft, parts = frame.draft, frame.records[place].parts
         for unit, target in calls:
             if unit.part is None or unit.time is None or unit.origin.get("executed"):
                 continue
-            part = frame.records[place].parts[unit.part].part
+            part = parts[unit.part].part
             state = part.value.get("state") if part is not None else None
             if not isinstance(state, dict) or state.get("status") == names.TOOL_PENDING:
                 continue
-            at = unit.time if is_plausible(unit.time) else frame.at(place)
+            at = unit.time if EARLIEST <= unit.time < LATEST else frame.at(place)
+            name, call_id = unit.key[0], unit.call_id
             child = child_of(state.get("metadata"))
             if child:
-                link = LinkEntry.subsession(child, unit.call_id)
-                frame.draft.add(link, unit.key[0], "link", at)
-            members = {"call_id": unit.call_id, "target": target}
-            frame.draft.write("dispatch", members, unit.key[0], "dispatch", at, plain=True)
+                draft.add(LinkEntry.subsession(child, call_id), name, "link", at)
+            said = dispatch_spelling(call_id, target)
+            draft.write_spelled("dispatch", said, name, "dispatch", millis=at)
 
 
 def response_members(

@@ -27,7 +27,7 @@ from agentsession.importers.opencode.convert.rules import (
 )
 from agentsession.importers.opencode.names import G1
 from agentsession.importers.opencode.records import MessageRecord, Session
-from agentsession.importers.opencode.v1 import Message, Part
+from agentsession.importers.opencode.v1 import Message
 
 Releases = Sequence[tuple[int, Version]]
 """When a session was created, and by which release, in order of time."""
@@ -120,7 +120,8 @@ class Timeline:
         newest = LAST_TREE if self._session.generation == G1 else None
         for place, record in enumerate(self._records):
             in_use = bisect_right(created, self._times[place])
-            candidates = [hint(record)]
+            # No hint says more than that.
+            candidates = [hint(record) if version < _LATE else UNKNOWN]
             if in_use:
                 candidates.append(self._releases[in_use - 1][1])
             if self._since_tables is not None and place >= self._since_tables:
@@ -188,12 +189,21 @@ def hint(record: MessageRecord) -> Version:
         return UNKNOWN
     asked = False
     for found in record.parts:
-        if found.part is None:
+        part = found.part
+        if part is None:
             continue
-        kind = found.part.value.get("type")
-        if kind == names.PART_TOOL or kind == names.PART_COMPACTION:  # noqa: PLR1714
-            asked = asked or kind == names.PART_COMPACTION
-            if _is_late_part(found.part):
+        kind = part.value.get("type")
+        if kind == names.PART_TOOL:
+            state = part.value.get("state")
+            if (
+                isinstance(state, dict)
+                and state.get("status") == names.TOOL_ERROR
+                and "raw" in state
+            ):
+                return _LATE
+        elif kind == names.PART_COMPACTION:
+            asked = True
+            if part.tail_start_id != "":
                 return _LATE
     if info.role == names.ROLE_ASSISTANT:
         members = info.value
@@ -226,12 +236,3 @@ def is_late(info: Message) -> bool:
     if first not in info.value or second not in info.value:
         return False
     return next(name for name in info.value if name in {first, second}) == first
-
-
-def _is_late_part(part: Part) -> bool:
-    if part.type == names.PART_COMPACTION:
-        return part.tail_start_id != ""
-    state = part.state
-    if part.type != names.PART_TOOL or state is None:
-        return False
-    return state.status == names.TOOL_ERROR and state.has("raw")

@@ -15,6 +15,8 @@ from typing import Any, Final
 from agentsession.importers.opencode import values
 from agentsession.importers.opencode.v1 import Tokens
 
+_INT64: Final = 1 << 63
+
 Counts = tuple[int, int, int, int, int]
 """A step's tokens: input, output, reasoning, cache reads, cache writes."""
 
@@ -52,13 +54,14 @@ def counts_of(tokens: Tokens | None) -> Counts:
     """Return a step's counts; 0 for what it does not say."""
     if tokens is None:
         return NO_COUNTS
-    value, count = tokens.value, values.count
+    value = tokens.value
     cache = value.get("cache")
-    read = write = 0
-    if isinstance(cache, dict):
-        read, write = count(cache.get("read")), count(cache.get("write"))
-    given, made = count(value.get("input")), count(value.get("output"))
-    return given, made, count(value.get("reasoning")), read, write
+    cached = (cache.get("read"), cache.get("write")) if isinstance(cache, dict) else (0, 0)
+    given = (value.get("input"), value.get("output"), value.get("reasoning"), *cached)
+    fresh, made, reasoning, read, write = [
+        one if type(one) is int and 0 <= one < _INT64 else values.count(one) for one in given
+    ]
+    return fresh, made, reasoning, read, write
 
 
 @dataclass(slots=True)
@@ -80,7 +83,7 @@ class Sum:
     def count(self, counts: Counts, cost: object) -> None:
         """Add a step of these counts."""
         self.counts.append(counts)
-        amount = values.number(cost)
+        amount = cost if type(cost) is float and 0 < cost < _INT64 else values.number(cost)
         if amount:
             self.costs.append(amount)
 
