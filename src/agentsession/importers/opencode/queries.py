@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -20,7 +21,6 @@ from agentsession.importers.opencode.snapshot import Text
 from agentsession.importers.opencode.store import MessagesRead, RowsRead, SessionsRead
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from agentsession.importers.opencode.schema import Schema
@@ -273,23 +273,37 @@ def _parts(source: Source, session_id: str) -> dict[str, list[PartRecord]]:
 
     They are given by the ids of the messages, and in the order they were read.
     """
-    parts: dict[str, list[PartRecord]] = {}
     if not source.has(tables.PART) or not source.has(tables.MESSAGE):
-        return parts
+        return {}
+    # Ids are nearly always UTF-8, and to be given strings is quicker than to make them.
+    source.connection.text_factory = str
+    try:
+        return _read_parts(source, session_id)
+    except sqlite3.Error:
+        # One is not, or the database is at fault: then it is so again.
+        source.connection.text_factory = Text
+        return _read_parts(source, session_id)
+    finally:
+        source.connection.text_factory = Text
+
+
+def _read_parts(source: Source, session_id: str) -> dict[str, list[PartRecord]]:
     cursor = source.select(
         f"SELECT id, message_id, {_DATA} FROM {source.table(tables.PART)} WHERE message_id IN"  # noqa: S608
         f" (SELECT id FROM {source.table(tables.MESSAGE)} WHERE session_id = ?)",
         (session_id,),
     )
     head = source.unit(tables.PART, "")
+    parts: dict[str, list[PartRecord]] = {}
     message_id = ""
     before: object = ...
     held: list[PartRecord] = []
     decode_part, json_bytes = decode.decode_part, decode.json_bytes
     for stored_id, stored_message, data in cursor:
-        part_id = str(stored_id, "utf-8", "replace") if type(stored_id) is Text else ""
+        part_id = stored_id if type(stored_id) is str else plain(stored_id)
         if stored_message != before:
-            message_id, before = plain(stored_message), stored_message
+            before = stored_message
+            message_id = before if type(before) is str else plain(before)
             held = parts.setdefault(message_id, [])
         given = data if type(data) is bytes else json_bytes(data)
         held.append(decode_part(head + part_id, part_id, message_id, session_id, given))
