@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Literal
 import msgspec
 
 from agentsession.importers.claude_code.blocks import content_blocks
-from agentsession.importers.claude_code.lines import REFUSALS, Members, value_of
+from agentsession.importers.claude_code.lines import REFUSALS, Members, ToolResult, value_of
 
 Text = msgspec.Raw | msgspec.UnsetType
 NOTHING: Final = msgspec.UNSET
@@ -112,6 +112,7 @@ class PlainHead(msgspec.Struct, gc=False):
     shown: bool | None = msgspec.field(default=None, name="isVisibleInTranscriptOnly")
     error: bool | None = msgspec.field(default=None, name="isApiErrorMessage")
     subtype: str | None = None
+    tool_result: ToolResult = msgspec.field(default=None, name="toolUseResult")
     message: PlainMessage | None = None
 
 
@@ -144,6 +145,7 @@ class AnyHead(PlainHead, gc=False):
     shown: Any = msgspec.field(default=None, name="isVisibleInTranscriptOnly")
     error: Any = msgspec.field(default=None, name="isApiErrorMessage")
     subtype: Any = None
+    tool_result: Text = msgspec.field(default=NOTHING, name="toolUseResult")  # type: ignore[assignment]
     message: AnyMessage | None = None
 
 

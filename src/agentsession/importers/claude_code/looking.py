@@ -18,6 +18,9 @@ from agentsession.errors import AgentSessionError
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.lines import (
     REFUSALS,
+    Agent,
+    ToolResult,
+    agent_in,
     agent_of,
     is_blank,
     members_of,
@@ -103,7 +106,7 @@ class _Seen(msgspec.Struct, rename="camel", gc=False):
     request_id: Any = None
     request_session_id: str | None = None
     compact_metadata: msgspec.Raw = _NOTHING
-    tool_use_result: msgspec.Raw = _NOTHING
+    tool_use_result: ToolResult = None
     summary: Any = None
     leaf_uuid: Any = None
     ai_title: Any = None
@@ -156,8 +159,8 @@ def _look_exactly(log: Log, line: bytes) -> None:
         told = {n: value_of(members.get(wire)) for n, wire in _NAMES.items() if n != "message"}
         told |= {name: string(told[name]) for name in _STRINGS}
         told["is_sidechain"] = told["is_sidechain"] is True
-        for name in ("compact_metadata", "tool_use_result"):
-            told[name] = members.get(_NAMES[name], _NOTHING)
+        told["compact_metadata"] = members.get("compactMetadata", _NOTHING)
+        told["tool_use_result"] = Agent(agent_of(members.get("toolUseResult")))
         message = value_of(members.get("message"))
         inner = None
         if isinstance(message, dict):
@@ -258,7 +261,7 @@ def _look_at_user(log: Log, seen: _Seen, uuid: str, line: bytes) -> None:
             log.prompt = log.prompt or words
         else:
             log.sidechains[uuid] = words
-    agent = agent_of(seen.tool_use_result) if seen.tool_use_result is not _NOTHING else ""
+    agent = agent_in(seen.tool_use_result)
     for block in _blocks(line) if agent else ():
         call = string(block.get("tool_use_id"))
         if call:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from sys import intern
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,6 +29,7 @@ from agentsession.importers.claude_code.heads import (
 from agentsession.importers.claude_code.lines import (
     REFUSALS,
     Members,
+    agent_in,
     is_deep,
     members_of,
     text_of,
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
 _FIRST: Final = "2020"
 _LAST: Final = "2100"
 _LONG: Final = 800
+_USUAL: Final = re.compile(
+    r"20[2-9]\d-(?:0[1-9]|1[0-2])-(?:[01][1-9]|10|2[0-8])T(?:[01]\d|2[0-3])(?::[0-5]\d){2}\.\d{3}Z",
+    re.ASCII,
+)
 _STAMP: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z", re.ASCII)
 _SPOKEN: Final = frozenset({names.USER, names.ASSISTANT})
 
@@ -82,6 +88,7 @@ class Record:
         message_id: of a part of an answer, the answer's id.
         calls, results: the ids of the calls that it holds, and of those it has results of.
         kinds: the types of the blocks of its message.
+        agent: the id of the agent that it has the result of.
         noted: what becomes of it at the end of a conversion.
         original: the record that this one is a copy of.
         above: the record that it stands below, as the transcript finds it.
@@ -95,6 +102,7 @@ class Record:
         "_message",
         "_usage",
         "above",
+        "agent",
         "answer",
         "branch",
         "calls",
@@ -219,6 +227,7 @@ class Record:
         self.calls: tuple[str, ...] = ()
         self.results: tuple[str, ...] = ()
         self.kinds: tuple[Any, ...] = ()
+        self.agent = ""
         if message is None:
             return
         model = message.model
@@ -238,9 +247,9 @@ class Record:
             self.message_id = intern(message.id)
         self.content = content = message.content
         if isinstance(content, list):
-            self._look_inside(content)
+            self._look_inside(content, head.tool_result)
 
-    def _look_inside(self, content: Sequence[Any]) -> None:
+    def _look_inside(self, content: Sequence[Any], tool_result: object) -> None:
         if len(content) == 1:
             self.kinds = (content[0].type,)
         else:
@@ -263,6 +272,8 @@ class Record:
                     and block.tool_use_id
                 ]
             )
+            if tool_result is not None:
+                self.agent = agent_in(tool_result)
 
     # Members.
 
@@ -339,11 +350,10 @@ class Record:
     def beside(self, left_out: frozenset[str] = names.ENVELOPE) -> bytes:
         """Return the members that an entry does not say in its own words, as JSON text."""
         members = self.members
-        told = [name for name in members if name not in left_out]
-        self.unknown = tuple([name for name in told if name not in names.MEMBERS])
+        told, self.unknown = parted(tuple(members), left_out)
         if not told:
             return b""
-        return b"{%b}" % b",".join([_spelled(name) + bytes(members[name]) for name in told])
+        return b"{%b}" % b",".join([head + bytes(members[name]) for name, head in told])
 
     def unknown_members(self) -> tuple[str, ...]:
         """Return the names of members that no known release writes."""
@@ -356,6 +366,8 @@ class Record:
 
 def _time(written: str) -> str:
     """A time as the format writes it; empty for none that can be."""
+    if _USUAL.fullmatch(written) is not None:
+        return written
     if not _FIRST <= written[:4] < _LAST:
         return ""
     try:
@@ -366,8 +378,21 @@ def _time(written: str) -> str:
         return ""
 
 
-_NAMES: Final = {name: text.encode(name) + b":" for name in names.MEMBERS}
+@lru_cache(maxsize=256)
+def parted(
+    members: tuple[str, ...], left_out: frozenset[str]
+) -> tuple[tuple[tuple[str, bytes], ...], tuple[str, ...]]:
+    """Return the names of members that are told, each with how it is spelled before its value.
 
+    There are few kinds of lines, and the members of each are always the same.
 
-def _spelled(name: str) -> bytes:
-    return _NAMES.get(name) or text.encode(name) + b":"
+    Args:
+        members: the names of all.
+        left_out: those that are not told.
+
+    Returns:
+        These, and the names of those among them that no known release writes.
+    """
+    told = [name for name in members if name not in left_out]
+    unknown = tuple([name for name in told if name not in names.MEMBERS])
+    return tuple([(name, text.encode(name) + b":") for name in told]), unknown

@@ -15,9 +15,9 @@ from agentsession.entries import ConfigEntry, ResponseEntry
 from agentsession.importers.accounts import Accounts
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.calls import Calls
-from agentsession.importers.claude_code.lines import agent_of, members_of, plain_members
+from agentsession.importers.claude_code.lines import members_of, plain_members
 from agentsession.importers.claude_code.pieces import Piece
-from agentsession.importers.claude_code.records import Record
+from agentsession.importers.claude_code.records import Record, parted
 from agentsession.importers.claude_code.requestlog import CannotRebuild, Request, RequestLog
 from agentsession.importers.claude_code.rules import Rules
 from agentsession.importers.claude_code.shapes import prompt_parts, system_texts, tool_of
@@ -306,7 +306,7 @@ class Writer:
     def result(self, node: Node, record: Record) -> Node:
         """Append a result, and before it who allowed the call and that the tool ran."""
         pieces = self._units.of(record)
-        agent = agent_of(record.get("toolUseResult"))
+        agent = record.agent
         for call in record.results:
             target = self._calls.home(node, call)
             if target:
@@ -367,8 +367,10 @@ def _members_beside(record: Record) -> dict[str, Any]:
     message = members.get("message")
     if message is not None:
         inner = plain_members(bytes(message)) if record.is_plain else members_of(bytes(message))
-        found |= {name: raw for name, raw in (inner or {}).items() if name not in _IN_RESPONSE}
-    found |= {name: raw for name, raw in members.items() if name not in _ITEM_ONLY}
+        for name, _ in parted(tuple(inner), _IN_RESPONSE)[0] if inner else ():
+            found[name] = inner[name]  # type: ignore[index]
+    for name, _ in parted(tuple(members), _ITEM_ONLY)[0]:
+        found[name] = members[name]
     return found
 
 
