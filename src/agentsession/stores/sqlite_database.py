@@ -29,6 +29,8 @@ Given = TypeVarTuple("Given")
 
 _OLDEST: Final = (3, 37, 0)
 _READERS: Final = 4
+LOOK_SECONDS: float = 0.001
+"""How long a look at the file is good for, so that appends in a row do not each pay for one."""
 
 
 class Database:
@@ -58,6 +60,8 @@ class Database:
                 path=path,
             )
         self._path = path
+        # Relative paths are those of the directory the process was in at the start.
+        self._file = path.absolute()
         self._busy_seconds = busy_seconds
         self._synchronous = "FULL" if full_sync else "NORMAL"
         self._inherited: list[sqlite3.Connection] = []
@@ -69,12 +73,14 @@ class Database:
             # SQLite would open it all the same and fail at the first write.
             raise PermissionError(errno.EACCES, "it cannot be written; open it read-only")
         self._writer = self._prepared()
+        self._identity = _identity(self._file)
 
     def _start(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.RLock()
         self._writer = None
         self._idle: list[sqlite3.Connection] = []
+        self._looked = 0.0
 
     def _prepared(self) -> sqlite3.Connection:
         connection = self._connected()
@@ -87,7 +93,7 @@ class Database:
         return connection
 
     def _connected(self) -> sqlite3.Connection:
-        connection = connect(self._path, "mode=rw", self._busy_seconds)
+        connection = connect(self._file, "mode=rw", self._busy_seconds)
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         connection.execute("PRAGMA foreign_keys = ON")
         return connection
@@ -112,7 +118,7 @@ class Database:
 
         Raises:
             sqlite3.Error: when it cannot be begun or committed; then nothing was changed.
-            StoreFailed: when the store was closed.
+            StoreFailed: when the store was closed, or its file was taken away.
         """
         if os.getpid() != self._pid:
             self._leave_parent()
@@ -120,12 +126,37 @@ class Database:
             connection = self._writer
             if connection is None:
                 self._check_open()
+                self.check_file()
                 connection = self._writer = self._connected()
+            elif time.monotonic() - self._looked > LOOK_SECONDS:
+                self.check_file()
             if connection.in_transaction:
                 connection.rollback()  # an interrupt left it open
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
-                return work(connection, *given)
+                result = work(connection, *given)
+                # By a statement that is kept; that of the block is prepared anew each time.
+                connection.execute("COMMIT")
+                return result
+
+    def check_file(self) -> None:
+        """Refuse a database whose file is no longer at its path.
+
+        SQLite would go on writing to it, and what it wrote would be gone with the process.
+
+        Raises:
+            StoreFailed: saying whether it was removed or replaced.
+        """
+        found = _identity(self._file)
+        if found != self._identity:
+            change = "removed" if found is None else "replaced by another file"
+            raise StoreFailed(
+                f"the database {self._path} was {change} while it was open, and what was "
+                "appended last may be gone with it; make a new store",
+                path=self._path,
+                errno=errno.ENOENT if found is None else errno.ESTALE,
+            )
+        self._looked = time.monotonic()
 
     def read(self, work: Work[T]) -> T:
         """Return what work gives for a connection, whose reads are of one moment.
@@ -206,6 +237,15 @@ def refuse_foreign(path: Path, *, busy_seconds: float) -> None:
         reader.read(Tables.of).check(path)
     finally:
         reader.close()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from others; ``None`` when there is none."""
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _make_file(path: Path) -> None:

@@ -20,6 +20,10 @@ from agentsession.stores.locks import LockHolder
 from agentsession.stores.sqlite_schema import Tables
 from agentsession.timestamp import Timestamp
 
+_BEAT: Final = "UPDATE holders SET heartbeat = ?1 WHERE session_id = ?2 AND token = ?3"
+_IS_THERE: Final = "EXISTS (SELECT 1 FROM entries WHERE session_id = ?2 AND id = ?4)"
+_BEAT_AFTER: Final = f"{_BEAT} AND {_IS_THERE}"
+
 # The tokens of the stores of this process. It belongs to the process as its id does: a row
 # that names our own id and another token was left by an earlier process with the same id.
 _living: Final[set[str]] = set()
@@ -72,8 +76,13 @@ class Holders:
         )
         return stale
 
-    def beat(self, connection: sqlite3.Connection, session_id: str, now: str) -> None:
-        """Say that the session is appended to now.
+    def beat(
+        self, connection: sqlite3.Connection, session_id: str, now: str, last: str | None
+    ) -> bool:
+        """Say that the session is appended to now; return whether it still ends as it did.
+
+        ``last`` is the id of its last entry, ``None`` without one. It costs least to ask for it
+        in the statement that is needed anyway.
 
         Spec: stores 5.3.
 
@@ -81,18 +90,23 @@ class Holders:
             SessionLocked: when the hold was lost.
             NoSession: when the session was deleted meanwhile.
         """
-        done = connection.execute(
-            "UPDATE holders SET heartbeat = ? WHERE session_id = ? AND token = ?",
-            (now, session_id, self.token),
-        )
+        # Whoever appends has claimed the session in this process: the token is its own.
+        token = self._token
+        if last is None:
+            done = connection.execute(_BEAT, (now, session_id, token))
+        else:
+            done = connection.execute(_BEAT_AFTER, (now, session_id, token, last))
         if done.rowcount:
-            return
+            return True
+        found = _row(connection, session_id)
+        if found is not None and found[1] == token:
+            return False
         if not has_session(connection, session_id):
             raise NoSession(
                 f'session "{shown(session_id)}" was deleted by another store',
                 session_id=session_id,
             )
-        raise _lost(session_id, holder_of(connection, session_id))
+        raise _lost(session_id, found[0] if found else None)
 
     def release(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Let others have a session, if it is ours."""

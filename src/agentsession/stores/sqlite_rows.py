@@ -66,6 +66,28 @@ def insert_session(connection: sqlite3.Connection, session: Session) -> None:
         ) from error
 
 
+def check_entry(connection: sqlite3.Connection, session_id: str, entry_id: str) -> None:
+    """Refuse an entry that is to come after one that another writer took away.
+
+    Raises:
+        ConcurrentWriter: when the session has no entry of that id.
+    """
+    row = connection.execute(
+        "SELECT 1 FROM entries WHERE session_id = ? AND id = ?", (session_id, entry_id)
+    ).fetchone()
+    if row is None:
+        raise taken_away(session_id, entry_id)
+
+
+def taken_away(session_id: str, entry_id: str) -> ConcurrentWriter:
+    """Return the error for an entry that the session had and another writer removed."""
+    return ConcurrentWriter(
+        f"session {shown(session_id)} was changed by another writer: the database no longer has "
+        f"its entry {shown(entry_id)}; release it and open it again",
+        session_id=session_id,
+    )
+
+
 def insert_entry(
     connection: sqlite3.Connection, session_id: str, seq: int, entry: Entry, now: str
 ) -> None:

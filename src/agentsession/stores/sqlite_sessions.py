@@ -103,8 +103,11 @@ class Sessions:
 
     def _write(self, work: Callable[[sqlite3.Connection, *Given], T], *given: *Given) -> T:
         if self._writer is None:
-            raise ReadOnly(f"the store at {self._path} was opened read-only")
+            raise self._read_only()
         return self._writer.write(work, *given)
+
+    def _read_only(self) -> ReadOnly:
+        return ReadOnly(f"the store at {self._path} was opened read-only")
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Return what work gives for a connection that reads."""
@@ -181,17 +184,27 @@ class Sessions:
         Spec: stores 5.4; later drafts 13 for a header that is raised with it.
 
         Raises:
-            SessionLocked: when the hold was lost. ConcurrentWriter: when another appended.
+            SessionLocked: when the hold was lost.
+            ConcurrentWriter: when another appended, or took away what it comes after.
+            StoreFailed: when the file of the database was taken away.
         """
+        writer = self._writer
+        if writer is None:
+            raise self._read_only()
         held.is_unsure = True
-        self._write(self._append, held, sealed)
+        writer.write(self._append, held, sealed)
         held.session.commit(sealed)
         held.last += 1
         held.is_unsure = False
 
     def _append(self, connection: sqlite3.Connection, held: Held, sealed: Entry) -> None:
         session, session_id, now = held.session, held.session_id, now_sql(time.time_ns())
-        self._holders.beat(connection, session_id, now)
+        ids, parent = session._rows.ids, sealed.parent
+        last = ids[-1] if ids else None
+        if not self._holders.beat(connection, session_id, now, last) and last is not None:
+            raise sqlite_rows.taken_away(session_id, last)
+        if parent is not None and parent != last:
+            sqlite_rows.check_entry(connection, session_id, parent)
         raised = session.raised_header()
         if raised is not None:
             sqlite_rows.replace_header(connection, raised)
@@ -295,9 +308,11 @@ class Sessions:
 
         Raises:
             sqlite3.Error: when that cannot be written; all is closed all the same.
+            StoreFailed: when the file was taken away.
         """
         try:
             if self._writer is not None and not self._writer.is_inherited:
+                self._writer.check_file()
                 self._write(self._holders.release_all)
         finally:
             self._holders.end()
