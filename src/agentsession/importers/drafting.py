@@ -57,8 +57,7 @@ class TreeDraft:
         self._ids: list[str] = []
         self._parents: list[str | None] = []
         self._types: list[str] = []
-        self._end = self._text.tell()
-        self._ends = array("q", [self._end])
+        self._ends = array("q", [self._text.tell()])
         self._taken: set[str] = set()
         self._mark = b',"%b":' % namespace.encode()
         self.namespace = namespace
@@ -111,19 +110,19 @@ class TreeDraft:
 
     def put_text(self, node: Node, unit: TextUnit) -> Node:
         """Append an item below a node, given as JSON text; return the new node."""
-        said = b'"item":' + unit.text
+        said = [b'"item":', unit.text]
         if unit.response:
-            said += b',"response":' + spelled(unit.response)
+            said += (b',"response":', spelled(unit.response))
         if unit.hidden:
-            said += b',"visible":false'
+            said.append(b',"visible":false')
         # The members an import adds beside the item do not decide what the entry says.
-        more = b""
+        more: list[bytes] = []
         if unit.native:
-            more = self._mark + text.compact(unit.native)
+            more += (self._mark, text.compact(unit.native))
         if unit.origin:
-            more += b',"origin":' + unit.origin
+            more += (b',"origin":', unit.origin)
         added = self._write(
-            node, ItemEntry, (said, more), unit.native_id, role=unit.role, ts=unit.ts, before=b"{"
+            node, ItemEntry, said, unit.native_id, role=unit.role, ts=unit.ts, more=more, before="{"
         )
         new = Node(added, node, node.depth + 1, node.settings, key=unit.key)
         new.state = node.state
@@ -168,7 +167,7 @@ class TreeDraft:
             role: tells several entries of one record apart.
             ts: when.
         """
-        added = self._write(node, entry_type, (body,), native_id, role=role, ts=ts)
+        added = self._write(node, entry_type, [body], native_id, role=role, ts=ts)
         new = Node(added, node, node.depth, node.settings)
         new.context = node.context
         new.state = node.state
@@ -260,30 +259,31 @@ class TreeDraft:
             new = entry_id(parent, native_id, role, entry)
         line = entry.sealed(new, parent, ts).line
         self._text.writelines((line, b"\n"))
-        self._keep(entry.type, new, parent, len(line) + 1)
+        self._keep(entry.type, new, parent)
         return new
 
     def _write(
         self,
         node: Node,
         entry_type: type[Entry],
-        body: Sequence[bytes],
+        said: list[bytes],
         native_id: str,
         *,
         role: str,
         ts: str,
-        before: bytes = b"",
+        more: Sequence[bytes] = (),
+        before: str = "",
     ) -> str:
-        """Append an entry given as JSON text below a node; return its id.
+        """Append an entry given as pieces of JSON text below a node; return its id.
 
-        The first piece of its body decides its id, with what is said to stand before it.
+        What it says decides its id, with what is said to stand before it; ``more`` does not.
         """
         parent = node.entry_id
-        said = body[0]
         while True:
-            place = f"{parent}\0{native_id}\0{role}\n".encode("utf-8", "replace")
-            digest = _sha256(place + before)
-            digest.update(said)
+            place = f"{parent}\0{native_id}\0{role}\n{before}"
+            digest = _sha256(place.encode("utf-8", "replace"))
+            for piece in said:
+                digest.update(piece)
             new = digest.hexdigest()[:_DIGITS]
             if new not in self._taken:
                 break
@@ -291,21 +291,17 @@ class TreeDraft:
         kind = entry_type.TYPE
         above = f'"{parent}"' if parent else "null"
         head = f'{{"type":"{kind}","id":"{new}","parent":{above},"ts":"{ts}",'.encode()
-        self._text.writelines((head, *body, b"}\n"))
-        size = len(head) + len(said) + 2
-        for more in body[1:]:
-            size += len(more)
-        self._keep(kind, new, parent or None, size)
+        self._text.writelines((head, *said, *more, b"}\n"))
+        self._keep(kind, new, parent or None)
         return new
 
-    def _keep(self, entry_type: str, name: str, parent: str | None, size: int) -> None:
-        """Take in the entry whose line was just written, with its end so many bytes long."""
+    def _keep(self, entry_type: str, name: str, parent: str | None) -> None:
+        """Take in the entry whose line was just written."""
         self._taken.add(name)
         self._ids.append(name)
         self._parents.append(parent)
         self._types.append(entry_type)
-        self._end += size
-        self._ends.append(self._end)
+        self._ends.append(self._text.tell())
 
     @property
     def session(self) -> Session:

@@ -115,7 +115,7 @@ def _thought(name: str, block: ThinkingBlock) -> bytes:
 
 def _is_bare(names: str) -> bool:
     """Whether ids and names need no escape in JSON text."""
-    return names.isascii() and names.isprintable() and '"' not in names and "\\" not in names
+    return names.isascii() and len(_encode(names)) == len(names) + 2
 
 
 def _has_separator(found: bytes) -> bool:

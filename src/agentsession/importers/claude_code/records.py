@@ -195,7 +195,7 @@ class Record:
     def _place(self, head: Head) -> None:
         """Take in where the record stands, and what surrounded it."""
         kind, subtype = self.type, head.subtype
-        self.subtype = intern(subtype or "")
+        self.subtype = intern(subtype) if subtype else ""
         self.uuid = intern(head.uuid or "")
         self.parent = intern(head.parent or "")
         # There are few of these, and many records.
@@ -353,7 +353,11 @@ class Record:
         told, self.unknown = parted(tuple(members), left_out)
         if not told:
             return b""
-        return b"{%b}" % b",".join([head + bytes(members[name]) for name, head in told])
+        parts: list[bytes | msgspec.Raw] = []
+        for name, head in told:
+            parts += (head, members[name])
+        parts.append(b"}")
+        return b"".join(parts)
 
     def unknown_members(self) -> tuple[str, ...]:
         """Return the names of members that no known release writes."""
@@ -382,7 +386,7 @@ def _time(written: str) -> str:
 def parted(
     members: tuple[str, ...], left_out: frozenset[str]
 ) -> tuple[tuple[tuple[str, bytes], ...], tuple[str, ...]]:
-    """Return the names of members that are told, each with how it is spelled before its value.
+    """Return the names of members that are told, each with what stands before its value.
 
     There are few kinds of lines, and the members of each are always the same.
 
@@ -395,4 +399,6 @@ def parted(
     """
     told = [name for name in members if name not in left_out]
     unknown = tuple([name for name in told if name not in names.MEMBERS])
-    return tuple([(name, text.encode(name) + b":") for name in told]), unknown
+    heads = [b",%b:" % text.encode(name) for name in told]
+    heads[:1] = [b"{" + head[1:] for head in heads[:1]]
+    return tuple(zip(told, heads, strict=True)), unknown
