@@ -30,7 +30,7 @@ from agentsession.rows import Rows
 from agentsession.session import Session
 from agentsession.settings import Settings
 
-__all__ = ["Node", "TextUnit", "TreeDraft", "Unit", "spelled"]
+__all__ = ["Node", "TextUnit", "TreeDraft", "Unit", "has_separator", "spelled"]
 
 _DIGITS: Final = 16
 _BLOCK: Final = 1 << 20
@@ -356,4 +356,14 @@ def spelled(value: Any) -> bytes:
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
         return text.encode(value)
     # The fast encoder writes the two line separators of Unicode as they are.
-    return text.encode(value) if b"\xe2\x80" in written else written
+    return text.encode(value) if has_separator(written) else written
+
+
+def has_separator(found: bytes) -> bool:
+    """Return whether text has one of the line separators that the format escapes."""
+    if found.isascii():
+        return False
+    # One byte is looked for far quicker than three, and these are rare.
+    if b"\xa8" in found and b"\xe2\x80\xa8" in found:
+        return True
+    return b"\xa9" in found and b"\xe2\x80\xa9" in found

@@ -69,12 +69,12 @@ def members_of(line: bytes) -> Members | None:
         return None
 
 
-def plain_members(line: bytes) -> Members | None:
+def plain_members(line: msgspec.Raw) -> Members | None:
     """Return the members of an object's text that has no escapes to be looked at."""
     try:
         return _members(line)
     except REFUSALS:
-        return members_of(line)
+        return members_of(bytes(line))
 
 
 def is_deep(line: bytes) -> bool:

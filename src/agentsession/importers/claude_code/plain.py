@@ -23,7 +23,7 @@ from agentsession.importers.claude_code.heads import (
 )
 from agentsession.importers.claude_code.lines import REFUSALS
 from agentsession.importers.claude_code.records import Record
-from agentsession.importers.drafting import spelled
+from agentsession.importers.drafting import has_separator, spelled
 
 _NO: Final = (b"", b"")
 _SIGNED: Final = b',"encrypted":"anthropic.signature"}'
@@ -118,22 +118,12 @@ def _is_bare(names: str) -> bool:
     return names.isascii() and len(_encode(names)) == len(names) + 2
 
 
-def _has_separator(found: bytes) -> bool:
-    """Whether text has one of the line separators that the format escapes."""
-    if found.isascii():
-        return False
-    # One byte is looked for far quicker than three, and these are rare.
-    if b"\xa8" in found and b"\xe2\x80\xa8" in found:
-        return True
-    return b"\xa9" in found and b"\xe2\x80\xa9" in found
-
-
 def _words(raw: Text) -> bytes:
     """The text of a string, where the format spells it the same; else no text."""
     found = bytes(raw) if isinstance(raw, msgspec.Raw) else b""
     if not found.startswith(b'"'):
         return b""
-    return b"" if _has_separator(found) else found
+    return b"" if has_separator(found) else found
 
 
 def _spelled_arguments(raw: msgspec.Raw) -> bytes:
@@ -144,6 +134,6 @@ def _spelled_arguments(raw: msgspec.Raw) -> bytes:
             return b""
     except REFUSALS:
         return b""
-    if _has_separator(found):
+    if has_separator(found):
         return b""
     return b'"%b"' % found.replace(b"\\", b"\\\\").replace(b'"', b'\\"')

@@ -345,7 +345,9 @@ class Record:
 
     def says(self, other: Record) -> bool:
         """Return whether another record has the same type and content."""
-        return self.type == other.type and self.blocks == other.blocks
+        if self.type != other.type or self.calls != other.calls or self.results != other.results:
+            return False
+        return self.blocks == other.blocks
 
     def beside(self, left_out: frozenset[str] = names.ENVELOPE) -> bytes:
         """Return the members that an entry does not say in its own words, as JSON text."""

@@ -60,6 +60,8 @@ class Answer:
 
     def _distinct(self) -> list[Record]:
         """Its records but for those that say of its tokens what the next one says again."""
+        if len(self.records) == 1:
+            return self.records
         found: list[Record] = []
         for record in self.records:
             if found and found[-1].tells_of_tokens_like(record):

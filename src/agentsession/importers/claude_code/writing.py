@@ -246,22 +246,22 @@ class Writer:
         if raw is not None and not final and not Rules.of(last.version).usage_is_final:
             self._accounts.find("usage-incomplete", answer.id)
         native: dict[str, Any] = {"release": last.version}
-        native |= _members_beside(last)
+        _add_beside(native, last)
         if raw is not None:
             native["usage"] = raw
         if request is not None and request.digest:
             native["requestDigest"] = request.digest
         self._count(usage)
-        members = {
-            "response_id": answer.id,
-            "model": last.model,
-            "status": status,
-            "usage": usage,
-            "incomplete": incomplete,
-            names.NAMESPACE: native,
-            "provider": names.PROVIDER,
-        }
-        written = {n: v for n, v in members.items() if v or n in ("response_id", "status")}
+        written: dict[str, Any] = {"response_id": answer.id}
+        if last.model:
+            written["model"] = last.model
+        written["status"] = status
+        if usage:
+            written["usage"] = usage
+        if incomplete:
+            written["incomplete"] = incomplete
+        written[names.NAMESPACE] = native
+        written["provider"] = names.PROVIDER
         self.responses += 1
         body = spelled(written)[1:-1]
         ts = last.time or self._times.of(last)
@@ -360,18 +360,16 @@ def _is_blank(piece: Piece) -> bool:
     return not any(str(block.get("text", "x")).strip() for block in piece.blocks)
 
 
-def _members_beside(record: Record) -> dict[str, Any]:
-    """What an answer's record says of the whole answer, as JSON text by name."""
-    found: dict[str, Any] = {}
+def _add_beside(found: dict[str, Any], record: Record) -> None:
+    """Add what an answer's record says of the whole answer, as JSON text by name."""
     members = record.members
     message = members.get("message")
     if message is not None:
-        inner = plain_members(bytes(message)) if record.is_plain else members_of(bytes(message))
+        inner = plain_members(message) if record.is_plain else members_of(bytes(message))
         for name, _ in parted(tuple(inner), _IN_RESPONSE)[0] if inner else ():
             found[name] = inner[name]  # type: ignore[index]
     for name, _ in parted(tuple(members), _ITEM_ONLY)[0]:
         found[name] = members[name]
-    return found
 
 
 def _status(answer: Answer, stop: object) -> tuple[str, dict[str, Any] | None]:
