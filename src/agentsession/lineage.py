@@ -17,7 +17,7 @@ from agentsession.rows import Rows
 class Lineage(Sequence[Entry]):
     """Entries of a session in file order, each made when it is asked for.
 
-    Equal to a tuple or list of the same entries.
+    Equal to a tuple or list of the same entries; copied deeply or pickled it becomes a tuple.
 
     Args:
         rows: the entries of the session, which never change places.
@@ -63,6 +63,10 @@ class Lineage(Sequence[Entry]):
 
     def __repr__(self) -> str:
         return repr(tuple(self))
+
+    def __reduce__(self) -> tuple[type[tuple[Any, ...]], tuple[tuple[Entry, ...]]]:
+        # Of a file that may be big only the entries meant go along, as values by themselves.
+        return tuple, (tuple(self),)
 
     def of_type(self, kind: type[Entry], start: int = 0) -> list[int]:
         """Return where from a place on entries of a type stand."""
