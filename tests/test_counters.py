@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import agentsession as ags
+from agentsession import reading
 from agentsession.testing import SessionBuilder
 
 HEADER = {
@@ -25,14 +26,24 @@ HEADER = {
 DECODES = ("text.parse", "text.split_members", "text.split_elements", "codec.decode_entry")
 
 
+DECODERS = ("decode", "json_decode", "decode_lines", "loads", "raw_decode")
+
+
 def counted(work: Callable[[], Any]) -> tuple[Any, Counter[str]]:
-    """Return what work gives, and how often it called each function of the package."""
+    """Return what work gives, and how often it called each function of the package.
+
+    Functions in C that the package calls are there as ``C: name``.
+    """
     calls: Counter[str] = Counter()
 
-    def note(frame: FrameType, event: str, _: object) -> None:
+    def note(frame: FrameType, event: str, function: object) -> None:
         module = frame.f_globals.get("__name__", "")
-        if event == "call" and module.startswith("agentsession."):
+        if not module.startswith("agentsession."):
+            return
+        if event == "call":
             calls[f"{module.removeprefix('agentsession.')}.{frame.f_code.co_qualname}"] += 1
+        elif event == "c_call":
+            calls[f"C: {getattr(function, '__name__', '')}"] += 1
 
     before = sys.getprofile()
     sys.setprofile(note)
@@ -40,6 +51,16 @@ def counted(work: Callable[[], Any]) -> tuple[Any, Counter[str]]:
         return work(), calls
     finally:
         sys.setprofile(before)
+
+
+def decoder_calls(calls: Counter[str]) -> int:
+    """How often a JSON decoder in C was called."""
+    return sum(calls[f"C: {name}"] for name in DECODERS)
+
+
+def blocks_of(data: bytes, size: int) -> int:
+    """How many blocks a reader takes for so many bytes, at most."""
+    return len(data) // size + 3
 
 
 def entries(count: int) -> list[dict[str, Any]]:
@@ -58,9 +79,38 @@ def entries(count: int) -> list[dict[str, Any]]:
     return found
 
 
+def envelope(number: int) -> dict[str, Any]:
+    return {
+        "id": f"e{number}",
+        "parent": f"e{number - 1}" if number else None,
+        "ts": f"2026-03-01T08:15:{number % 60:02d}Z",
+    }
+
+
+MESSAGE = {"type": "message", "role": "user", "content": "é" * 40}
+KINDS: dict[str, list[dict[str, Any]]] = {
+    "item": [{"type": "item", "item": MESSAGE}],
+    "response": [{"type": "response", "response_id": "r", "status": "completed"}],
+    "config": [{"type": "config", "model": "m"}],
+    "run": [{"type": "run", "phase": "start", "run_id": "r", "source": "human"}],
+    "label": [{"type": "label", "target": "e0", "label": "seen"}],
+    "leaf": [{"type": "label", "target": "e0", "label": "leaf"}],
+    "info": [{"type": "info", "name": "n"}],
+    "extension": [{"type": "acme:x", "a": 1}],
+    "several extensions": [{"type": f"acme:{name}"} for name in "abcde"],
+    "mixed": [
+        {"type": "item", "item": MESSAGE},
+        {"type": "acme:y"},
+        {"type": "label", "target": "e0", "label": "seen"},
+        {"type": "info", "name": "n"},
+    ],
+}
+
+
 def file_of(found: list[dict[str, Any]], end: str = "\n") -> bytes:
     return "".join(
-        json.dumps(value, ensure_ascii=False) + end for value in (HEADER, *found)
+        json.dumps(value, ensure_ascii=False, separators=(",", ":")) + end
+        for value in (HEADER, *found)
     ).encode()
 
 
@@ -73,14 +123,58 @@ def test_a_read_decodes_no_line_whole_and_makes_no_entry(tmp_path: Path, end: st
     assert len(session) == 4000
     # The header is looked at exactly; no line of an entry is.
     assert sum(calls[name] for name in DECODES) <= 3
-    assert calls["entries.Entry.from_line"] == 0
+    assert calls["entry.Entry.from_line"] == 0
     assert calls["items.Item.from_lines"] == 0
+
+
+@pytest.mark.parametrize("kind", [*KINDS])
+def test_a_read_calls_nothing_for_each_line(kind: str) -> None:
+    """Neither a function of the package nor one in C, whatever all lines are."""
+    lines = KINDS[kind]
+    data = file_of([{**lines[at % len(lines)], **envelope(at)} for at in range(4000)])
+    for _ in range(2):
+        session, calls = counted(lambda: ags.read(data))
+    assert len(session) == 4000
+    blocks = blocks_of(data, reading._BLOCK)
+    # One decode of the header, one call that decodes the lines of a block, one for its times.
+    assert decoder_calls(calls) <= 3
+    assert calls["C: extend"] <= blocks
+    assert calls["C: convert"] <= blocks
+    assert sum(calls.values()) < 4000 / 4
+
+
+@pytest.mark.parametrize("kind", ["item", "label", "info"])
+def test_a_read_with_ids_that_are_hashes_decodes_blocks(kind: str) -> None:
+    lines = [*KINDS["item"], *KINDS[kind] * 999]
+    plain = file_of([{**line, **envelope(at)} for at, line in enumerate(lines)])
+    data = ags.dump(ags.read(plain).migrated())
+    for _ in range(2):
+        session, calls = counted(lambda: ags.read(data))
+    assert len(session) == 1000
+    assert sum(calls[name] for name in DECODES) <= 3
+    assert calls["entry.Entry.from_line"] == calls["entry_ids.identity"] == 0
+    blocks = blocks_of(data, reading._VERIFIED_BLOCK)
+    assert calls["C: decode_lines"] <= blocks
+    assert decoder_calls(calls) <= 2 * blocks + 3
+    # A body is encoded once for its hash, and an envelope hashed beside it.
+    assert calls["C: encode"] + calls["canonical.canonical_json"] <= 2 * 1000 + 3 * blocks
+    assert calls["C: copy"] == 2 * 1000
+
+
+@pytest.mark.parametrize("kind", ["label", "info", "leaf", "mixed"])
+def test_what_is_said_of_the_session_costs_a_read_no_entry(kind: str) -> None:
+    lines = KINDS[kind]
+    data = file_of([{**lines[at % len(lines)], **envelope(at)} for at in range(2000)])
+    session, calls = counted(lambda: ags.read(data))
+    assert calls["entry.Entry.from_line"] == 0
+    _, calls = counted(lambda: (session.name, session.name))
+    assert calls["entry.Entry.from_line"] <= 1
 
 
 def test_an_odd_line_costs_a_decode_of_its_own_alone() -> None:
     found = entries(2000)
     data = file_of(found).replace(b'"e900"', b'"\\u0065900"')
-    odd = data.replace(b'"content": "', b'"content": "\\ud83d', 1)
+    odd = data.replace(b'"content":"', b'"content":"\\ud83d', 1)
     for _ in range(2):
         session, calls = counted(lambda: ags.read(odd))
     assert len(session) == 2000
@@ -92,7 +186,7 @@ def test_a_context_makes_no_entry_and_each_item_once() -> None:
     items = sum(entry["type"] == "item" for entry in entries(2000))
     found, calls = counted(session.context)
     assert len(found.items) == len(found.item_entries) == items
-    assert calls["entries.Entry.from_line"] <= 1  # the last one, for the version of its rules
+    assert calls["entry.Entry.from_line"] <= 1  # the last one, for the version of its rules
     assert sum(calls[name] for name in DECODES) == 0
     again, calls = counted(session.context)
     assert all(one is other for one, other in zip(found.items, again.items, strict=True))

@@ -12,6 +12,7 @@ Spec: format 4 and 7.2, decision A2.
 from __future__ import annotations
 
 from functools import cache
+from sys import intern
 from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
@@ -64,6 +65,14 @@ class OtherShape(msgspec.Struct, gc=False):
     ts: str
     parent: str | None = None
     # Present only where the exact way has to look.
+    parents: msgspec.UnsetType = msgspec.UNSET
+    normalised: msgspec.UnsetType = msgspec.UNSET
+    legacy_id: str | None = None
+
+
+class _MetShape(Shape, gc=False):
+    """The same of one type that was met before, as one shape among others."""
+
     parents: msgspec.UnsetType = msgspec.UNSET
     normalised: msgspec.UnsetType = msgspec.UNSET
     legacy_id: str | None = None
@@ -142,6 +151,20 @@ def _form(owner: str, wire: str, member: Member[Any]) -> Any:
 def _record(kind: type[Record]) -> Any:
     fields = _fields(kind.__name__, kind.MEMBERS)
     return msgspec.defstruct(kind.__name__, fields, gc=False)
+
+
+def met_shape(entry_type: str) -> type[Shape]:
+    """Return the shape of an entry type the format does not define."""
+    made: Any = msgspec.defstruct(
+        "Shape_met",
+        [],
+        bases=(_MetShape,),
+        namespace={"type": intern(entry_type)},
+        tag=entry_type,
+        gc=False,
+    )
+    found: type[Shape] = made
+    return found
 
 
 @cache

@@ -12,22 +12,42 @@ Spec: format 7, decision A2.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from functools import cache
 from sys import intern
-from typing import Any, Final, Union
+from typing import Any, Final, NamedTuple, Union
 
 import msgspec
 
 from agentsession import id_blocks, versions
-from agentsession._shapes import OtherShape, Shape, shape
+from agentsession._shapes import OtherShape, Shape, met_shape, shape
 from agentsession.codec import ENTRY_TYPES, Undecodable, decode_entry
+from agentsession.entries import LEAF_LABEL
 from agentsession.members import Version
-from agentsession.record_entries import UnknownEntry
+from agentsession.record_entries import LabelEntry, UnknownEntry
+from agentsession.rows import Mark
+from agentsession.text import MAX_DEPTH, may_be_too_deep
 from agentsession.timestamp import valid
 
 Envelopes = tuple[list[str], list[str | None], list[str]]
+
+
+class Columns(NamedTuple):
+    """What is known of a block of lines, one element a line.
+
+    Attributes:
+        ids, parents, types: of each line.
+        marks: what the labels among them say about the leaf, by the place of their lines.
+    """
+
+    ids: list[str]
+    parents: list[str | None]
+    types: list[str]
+    marks: dict[int, Mark]
+
 
 # The 29th of February and the years below 1000 are left to the exact way; where ids are
 # hashes a time has one spelling.
@@ -43,12 +63,19 @@ _REFUSALS: Final = (msgspec.DecodeError, RecursionError)
 _FIRST_TYPES: Final = ("item", "response")
 _MANY: Final = 32
 """Lines of other types after which a decoder for all types is worth its making."""
+_SEVERAL: Final = 8
+"""Lines of a type the format does not define after which it has a shape of its own."""
+_MOST_MET: Final = 64
+_MOST_COUNTED: Final = 1000
+_LONGEST_MET: Final = 200
+_DEEP_CODER: Final = sys.version_info >= (3, 12)
+"""Whether C code goes deeper than the interpreter's recursion limit."""
 
 
 class _Checked:
     """A line that was decoded exactly, in the place of its shape."""
 
-    __slots__ = ("id", "parent", "ts", "type")
+    __slots__ = ("id", "label", "parent", "target", "ts", "type")
 
     def __init__(self, line: bytes, version: Version) -> None:
         """Decode the line.
@@ -67,16 +94,20 @@ class _Checked:
         self.id = entry.id
         self.parent = entry.parent
         self.ts = entry.ts_text
+        if isinstance(entry, LabelEntry):
+            self.target, self.label = entry.target, entry.label
 
 
 _Row = Shape | OtherShape | _Checked
 
 
-@cache
-def _decoder(types: tuple[str, ...]) -> Callable[[bytes | memoryview], Shape]:
-    shapes: Any = tuple(shape(entry_type) for entry_type in types)
-    shapes = Union[shapes]  # noqa: UP007
-    decode: Callable[[bytes | memoryview], Shape] = msgspec.json.Decoder(shapes).decode
+_Decode = Callable[[bytes | memoryview], Shape]
+
+
+def _decoder(shapes: Collection[type[Shape]]) -> _Decode:
+    together: Any = tuple(shapes)
+    together = Union[together]  # noqa: UP007
+    decode: _Decode = msgspec.json.Decoder(together).decode
     return decode
 
 
@@ -94,11 +125,14 @@ def envelopes(block: bytes, version: Version) -> Envelopes | None:
         return None
     lines = block.split(b"\n")
     del lines[-1]
-    return envelopes_of(lines, version)
+    found = envelopes_of(lines, version)
+    return found and found[:3]
 
 
-def envelopes_of(lines: Sequence[bytes | memoryview], version: Version) -> Envelopes | None:
-    """Return the same for lines that are valid UTF-8 and stand by themselves."""
+def envelopes_of(lines: Sequence[bytes | memoryview], version: Version) -> Columns | None:
+    """Return the same, and the marks, for lines that are valid UTF-8 and stand by themselves."""
+    if _some_are_too_deep(lines):
+        return None
     try:
         rows = _rows(lines, version)
     except Undecodable:
@@ -107,15 +141,16 @@ def envelopes_of(lines: Sequence[bytes | memoryview], version: Version) -> Envel
     return columns if columns is not None and _times_hold(rows) else None
 
 
-def verified(block: bytes, version: Version) -> Envelopes | None:
-    """Return what :func:`envelopes` does, where every id is certainly its line's hash.
+def verified(block: bytes, version: Version) -> Columns | None:
+    """Return what :func:`envelopes_of` does, where every id is certainly its line's hash.
 
     Spec: later drafts 3.
     """
-    values = id_blocks.decoded(block)
+    lines = block.split(b"\n")
+    values = None if _some_are_too_deep(lines) else id_blocks.decoded(block)
     if values is None:
         return None
-    lines = block.split(b"\n")[: len(values)]
+    lines = lines[: len(values)]
     try:
         rows = _rows(lines, version)
     except Undecodable:
@@ -124,7 +159,16 @@ def verified(block: bytes, version: Version) -> Envelopes | None:
     times = "".join([row.ts + "\n" for row in rows])
     if columns is None or _TIMES_OF_IDS.fullmatch(times) is None:
         return None
-    return columns if id_blocks.hold(block, columns[0], values) else None
+    return columns if id_blocks.hold(block, columns.ids, values) else None
+
+
+def _some_are_too_deep(lines: Sequence[bytes | memoryview]) -> bool:
+    """Whether a decoder could go deeper in one of these lines than the format lets it."""
+    if not _DEEP_CODER and sys.getrecursionlimit() <= MAX_DEPTH:
+        return False
+    if max(map(len, lines), default=0) <= MAX_DEPTH:
+        return False
+    return any(len(line) > MAX_DEPTH and may_be_too_deep(bytes(line)) for line in lines)
 
 
 def is_utf8(block: bytes) -> bool:
@@ -145,17 +189,37 @@ def is_utf8(block: bytes) -> bool:
 
 
 class _Decoders:
-    """The decoder for the types met so far; one for every type takes some time to make."""
+    """The decoder for the types met so far; one for every type takes some time to make.
+
+    Types that the format does not define are taken in as they are met, up to a number. What
+    two threads do here at once is done twice, or again at the next line.
+    """
 
     def __init__(self) -> None:
-        self.decode = _decoder(_FIRST_TYPES)
-        self._others = 0
+        self._shapes = {entry_type: shape(entry_type) for entry_type in _FIRST_TYPES}
+        self._met: Counter[str] = Counter()
+        self._room = _MOST_MET
+        self.decode = _decoder(self._shapes.values())
 
-    def met_other(self) -> None:
-        """Take note of a line of a type that is not among the first."""
-        self._others += 1
-        if self._others == _MANY:
-            self.decode = _decoder(tuple(ENTRY_TYPES))
+    def met_defined(self) -> None:
+        """Take note of a line of a defined type that the decoder refused."""
+        self._met[""] += 1
+        if self._met[""] >= _MANY and len(self._shapes) < len(ENTRY_TYPES):
+            self._take({entry_type: shape(entry_type) for entry_type in ENTRY_TYPES})
+
+    def met_other(self, entry_type: str) -> None:
+        """Take note of a line of a type that the format does not define."""
+        if self._room <= 0 or not 0 < len(entry_type) <= _LONGEST_MET:
+            return
+        if entry_type in self._met or len(self._met) < _MOST_COUNTED:
+            self._met[entry_type] += 1
+        if self._met[entry_type] >= _SEVERAL:
+            self._room -= 1
+            self._take({entry_type: met_shape(entry_type)})
+
+    def _take(self, shapes: dict[str, type[Shape]]) -> None:
+        self._shapes = {**self._shapes, **shapes}
+        self.decode = _decoder(self._shapes.values())
 
 
 @cache
@@ -171,14 +235,13 @@ def _rows(lines: Sequence[bytes | memoryview], version: Version) -> list[_Row]:
     """
     decoders = _decoders()
     rows: list[_Row] = []
-    add = rows.append
     rest = iter(lines)
     while len(rows) < len(lines):
         try:
-            for row in map(decoders.decode, rest):
-                add(row)
+            # Those before one that is refused are kept.
+            rows.extend(map(decoders.decode, rest))
         except _REFUSALS:
-            add(_odd(bytes(lines[len(rows)]), version, decoders))
+            rows.append(_odd(bytes(lines[len(rows)]), version, decoders))
     return rows
 
 
@@ -190,44 +253,57 @@ def _odd(line: bytes, version: Version, decoders: _Decoders) -> _Row:
         return _Checked(line, version)
     if other.type not in ENTRY_TYPES:
         other.type = intern(other.type)
+        decoders.met_other(other.type)
         return other
-    decoders.met_other()
+    decoders.met_defined()
     return _Checked(line, version)
 
 
-def _columns(rows: list[_Row]) -> Envelopes | None:
+def _columns(rows: list[_Row]) -> Columns | None:
     ids = [row.id for row in rows]
     types = [row.type for row in rows]
-    if "" in ids or "" in types or not _conditions_hold(rows, types):
+    met = set(types)
+    if "" in met or "" in ids or not _conditions_hold(rows, met):
         return None
     parents = [row.parent for row in rows]
     if "" in parents:
         parents = [parent or None for parent in parents]
-    return ids, parents, types
+    return Columns(ids, parents, types, _marks(rows) if LabelEntry.TYPE in met else {})
 
 
-def _conditions_hold(rows: list[Any], types: list[str]) -> bool:
+def _marks(rows: list[Any]) -> dict[int, Mark]:
+    """What the labels say about the leaf."""
+    return {
+        at: (row.target or "", row.label)
+        for at, row in enumerate(rows)
+        if row.type == "label" and (row.label is None or row.label == LEAF_LABEL)
+    }
+
+
+def _conditions_hold(rows: list[Any], types: set[str]) -> bool:
     """Whether runs and decisions have what format 4.6 and 4.8 ask of some of them."""
-    if "run" in types and not all(
-        row.source if row.phase == "start" else row.phase == "end" and row.reason
-        for row in rows
-        if row.type == "run" and type(row) is not _Checked
-    ):
-        return False
-    return "decision" not in types or all(
-        row.verdict != "reject" or row.reason
-        for row in rows
-        if row.type == "decision" and type(row) is not _Checked
-    )
+    # Lists: a generator would be gone into and left for each of its elements.
+    held: list[Any] = []
+    if "run" in types:
+        held += [
+            row.source if row.phase == "start" else row.phase == "end" and row.reason
+            for row in rows
+            if row.type == "run" and type(row) is not _Checked
+        ]
+    if "decision" in types:
+        held += [
+            row.verdict != "reject" or row.reason
+            for row in rows
+            if row.type == "decision" and type(row) is not _Checked
+        ]
+    return all(held)
 
 
 def _times_hold(rows: list[_Row]) -> bool:
     """Whether every time is one that a reader takes (format 3.3)."""
     times = [row.ts for row in rows]
-    joined = "\n".join(times)
-    # The decoder knows the calendar, and takes more spellings than the format has.
-    count = len(times)
-    if joined.count("T") == count == joined.count("Z") and "\n0" not in "\n" + joined:
+    if _are_plain(times):
+        # The decoder knows the calendar, and takes more spellings than the format has.
         try:
             msgspec.convert(times, list[datetime])
         except msgspec.ValidationError:
@@ -235,3 +311,21 @@ def _times_hold(rows: list[_Row]) -> bool:
         else:
             return True
     return all(type(row) is _Checked or valid(row.ts) for row in rows)
+
+
+def _are_plain(times: list[str]) -> bool:
+    """Whether times, if they are such to the decoder, are spelled as the format has them.
+
+    Each has one T and one zone at most then, so counting them tells of all. A zone is a Z, or
+    a sign and one more colon. Years below 1000 are for the exact way.
+    """
+    joined = "\n".join(times)
+    count = len(times)
+    if joined.count("T") != count or joined.startswith("0") or "\n0" in joined:
+        return False
+    offsets = count - joined.count("Z")
+    return not offsets or (
+        joined.count("+") + joined.count("-") - 2 * count
+        == joined.count(":") - 2 * count
+        == offsets
+    )

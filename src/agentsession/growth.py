@@ -195,13 +195,10 @@ class Growth(Tree):
             rows.append(sealed)
             if self._children is not None:
                 self._children.setdefault(sealed.parent, []).append(entry_id)
-            is_noted = sealed.type in NOTED
-            if is_noted:
-                self._noted.append(sealed)
             self._call_ids.take(sealed)
             if self._rejects is not None:
                 _take_reject(self._rejects, sealed)
-            if rules.moves_leaf and not is_noted:
+            if rules.moves_leaf and sealed.type not in NOTED:
                 self._leaf = entry_id
             else:
                 self._leaf = leaves.after(rows, self.header, self._leaf, sealed)

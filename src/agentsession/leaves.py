@@ -5,10 +5,8 @@ Spec: format 8.4, later drafts 7.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from agentsession import versions
-from agentsession.entries import LEAF_LABEL, Entry
+from agentsession.entries import Entry
 from agentsession.forks import is_leaf_label
 from agentsession.header import Header
 from agentsession.record_entries import LabelEntry
@@ -28,7 +26,7 @@ def may_mark(rows: Rows, header: Header, target: str) -> bool:
     row = rows.index.get(target)
     if row is None or versions.leaf_rests_on_labels(header.version):
         return row is not None
-    return row >= base_row(rows, header) and not is_leaf_label(rows[row])
+    return row >= base_row(rows, header) and not rows.marks_leaf(row)
 
 
 def rested(rows: Rows, header: Header, entry_id: str | None) -> str | None:
@@ -37,47 +35,44 @@ def rested(rows: Rows, header: Header, entry_id: str | None) -> str | None:
         return entry_id
     while entry_id is not None:
         row = rows.index[entry_id]
-        if rows.types[row] != LabelEntry.TYPE or not is_leaf_label(rows[row]):
+        if not rows.marks_leaf(row):
             break
         entry_id = rows.parents[row]
     return entry_id
 
 
-def resumed(rows: Rows, header: Header, labels: Iterable[Entry]) -> str | None:
-    """Return the leaf of a file that was read.
-
-    Args:
-        rows: its entries.
-        header: its header.
-        labels: the label entries among them, in file order; others may be there too.
-    """
-    marks: list[tuple[str, str]] = []
-    for entry in labels:
-        if not isinstance(entry, LabelEntry):
-            continue
-        if entry.label == LEAF_LABEL and may_mark(rows, header, entry.target):
-            marks.append((entry.id, entry.target))
-        elif entry.label is None:
-            marks = _uncleared(marks, entry.target, header)
-    if not marks:
+def resumed(rows: Rows, header: Header) -> str | None:
+    """Return the leaf of a file that was read."""
+    found = _mark_in_force(rows, header)
+    if found is None:
         return rested(rows, header, rows.ids[-1] if rows.ids else None)
-    marked_at, marked = marks[-1]
-    below = {marked}
-    leaf = marked
-    written_at = rows.index[marked_at]
-    for row in range(rows.index[marked] + 1, len(rows)):
-        if rows.parents[row] in below:
+    leaf, written_at = found
+    start = rows.index[leaf] + 1
+    if rows.parents[start:] == rows.ids[start - 1 : -1]:
+        # Each stands below the one before it, so that all of them do below the mark's target.
+        return rested(rows, header, rows.ids[-1] if len(rows) - 1 > written_at else leaf)
+    below = {leaf}
+    for row, parent in enumerate(rows.parents[start:], start):
+        if parent in below:
             below.add(rows.ids[row])
             if row > written_at:
                 leaf = rows.ids[row]
     return rested(rows, header, leaf)
 
 
-def _uncleared(marks: list[tuple[str, str]], target: str, header: Header) -> list[tuple[str, str]]:
-    """The marks in force after a null label on a target."""
-    if versions.clearing_uncovers_marks(header.version):
-        return [mark for mark in marks if mark[1] != target]
-    return [] if marks and marks[-1][1] == target else marks
+def _mark_in_force(rows: Rows, header: Header) -> tuple[str, int] | None:
+    """The target of the leaf label in force, and where that label stands."""
+    uncovers = versions.clearing_uncovers_marks(header.version)
+    cleared = set()
+    for row, (target, label) in reversed(rows.marks.items()):
+        if label is None:
+            cleared.add(target)
+        elif may_mark(rows, header, target):
+            if target not in cleared:
+                return target, row
+            if not uncovers:
+                break
+    return None
 
 
 def after(rows: Rows, header: Header, leaf: str | None, added: Entry) -> str | None:

@@ -83,7 +83,12 @@ def read(
         reader = _Reader(whole, path, allow_newer=allow_newer, verify_ids=verify_ids)
         reader.strict = strict
         return reader.session()
-    data = source.read()
+    read_all = getattr(source, "read", None)
+    if not callable(read_all):
+        raise TypeError(
+            f"a session is read from a path, bytes or a binary file, not {type(source).__name__}"
+        )
+    data = read_all()
     if not isinstance(data, bytes):
         raise TypeError("open the file in binary mode to read a session from it")
     name = getattr(source, "name", None)
@@ -278,7 +283,7 @@ class _Reader:
         end = self.offset + len(block)
         if self.verify_ids:
             found = verified(block, version)
-            count = len(found[0]) if found is not None else 0
+            count = len(found.ids) if found is not None else 0
         else:
             lines, count = _lines_in(block)
             found = envelopes_of(lines, version) if is_utf8(block) else None
@@ -287,10 +292,9 @@ class _Reader:
         # Lines whose ids are certain are plain already.
         if self.strict and not self.verify_ids and any(map(strictness.problem, lines_of(block)[0])):
             return False
-        ids, parents, types = found
-        if ids and not self.rows.extended(ids, parents, types, (self.data, self.offset, end)):
+        if found.ids and not self.rows.extended(*found, (self.data, self.offset, end)):
             return False
-        if count != len(ids) or b"\r" in block or not block.endswith(b"\n"):
+        if count != len(found.ids) or b"\r" in block or not block.endswith(b"\n"):
             self.regular = False
         self.number += count
         self.position = end

@@ -18,16 +18,20 @@ from typing import Final
 
 from agentsession import versions
 from agentsession.codec import ENTRY_TYPES
-from agentsession.entries import BranchSummaryEntry, Entry, ItemEntry
+from agentsession.entries import LEAF_LABEL, BranchSummaryEntry, Entry, ItemEntry
 from agentsession.items import Item
 from agentsession.members import Version
-from agentsession.record_entries import UnknownEntry
+from agentsession.record_entries import LabelEntry, UnknownEntry
 
 Buffer = bytes | mmap
 """The bytes of a file in memory; a slice of either is ``bytes``."""
 
 CONTRIBUTING: Final = frozenset({ItemEntry.TYPE, BranchSummaryEntry.TYPE})
 """Types whose entries add an item to a context by themselves (context 1)."""
+
+
+Mark = tuple[str, str | None]
+"""Target and label of a label that marks a leaf or takes a label off."""
 
 
 class _Block:
@@ -112,6 +116,7 @@ class Rows:
     Attributes:
         ids, parents, types: one element an entry.
         index: the position of each id.
+        marks: what labels say about the leaf, by their positions, in file order.
     """
 
     __slots__ = (
@@ -122,6 +127,7 @@ class Rows:
         "_version",
         "ids",
         "index",
+        "marks",
         "parents",
         "types",
     )
@@ -131,6 +137,7 @@ class Rows:
         self.parents: list[str | None] = []
         self.types: list[str] = []
         self.index: dict[str, int] = {}
+        self.marks: dict[int, Mark] = {}
         self._version = version
         self._made: list[Entry | None] = []
         self._items: list[Item | None] = []
@@ -225,11 +232,21 @@ class Rows:
 
     def append(self, entry: Entry) -> None:
         """Add one entry that is already made."""
+        self._take_mark(len(self.ids), entry)
         self.index[entry.id] = len(self.ids)
         self.ids.append(entry.id)
         self.parents.append(entry.parent)
         self.types.append(intern(entry.type))
         self._made.append(entry)
+
+    def _take_mark(self, row: int, entry: Entry) -> None:
+        if isinstance(entry, LabelEntry) and entry.label in {None, LEAF_LABEL}:
+            self.marks[row] = entry.target, entry.label
+
+    def marks_leaf(self, row: int) -> bool:
+        """Return whether the entry at a position is a label that marks a leaf."""
+        mark = self.marks.get(row)
+        return mark is not None and mark[1] == LEAF_LABEL
 
     def may_extend(self, ids: list[str], parents: Sequence[str | None]) -> bool:
         """Return whether every id is new and every parent comes before its child."""
@@ -257,15 +274,26 @@ class Rows:
         self.index.update(zip(ids, range(first, first + len(ids)), strict=True))
         chained = parents[1:] == ids[:-1]
         self._take(ids, self._held(parents[:1] if chained else parents, ids), types, lines)
+        for row, entry_type in enumerate(types, first):
+            if entry_type == LabelEntry.TYPE:
+                self._take_mark(row, self[row])
 
     def extended(
         self,
         ids: list[str],
         parents: list[str | None],
         types: list[str],
+        marks: dict[int, Mark],
         lines: tuple[Buffer, int, int],
     ) -> bool:
         """Add the entries of a block of lines where the tree allows it; else add nothing.
+
+        Args:
+            ids: of each line.
+            parents: of each line.
+            types: of each line.
+            marks: what the labels among them say about the leaf, by their places in the block.
+            lines: their buffer, and where they start and stop in it.
 
         Returns:
             Whether every id was new and every parent came before its child.
@@ -282,6 +310,8 @@ class Rows:
                 index.pop(entry_id, None)
             return False
         self._take(ids, self._held(parents[:1] if chained else parents, ids), types, lines)
+        for at, mark in marks.items():
+            self.marks[first + at] = mark
         return True
 
     def _come_before(self, parents: list[str | None], first: int) -> bool:
@@ -321,8 +351,9 @@ class Rows:
         for block in self._blocks:
             block.source = source
 
-    def of_types(self, wanted: frozenset[str]) -> list[int]:
-        """Return the positions of the entries of some types, in file order."""
-        if wanted.isdisjoint(self.types):
+    def of_types(self, wanted: frozenset[str], start: int = 0) -> list[int]:
+        """Return the positions from one on of the entries of some types, in file order."""
+        types = self.types[start:] if start else self.types
+        if wanted.isdisjoint(types):
             return []
-        return [row for row, entry_type in enumerate(self.types) if entry_type in wanted]
+        return [row for row, entry_type in enumerate(types, start) if entry_type in wanted]

@@ -80,7 +80,8 @@ class Tree:
     def _reset(self) -> None:
         self._rows = Rows()
         self._children: dict[str | None, list[str]] | None = None
-        self._noted: list[Entry] = []
+        self._noted: list[int] = []
+        self._noted_to = 0
         self._leaf: str | None = None
         self._notes: list[str] = []
         self._read_count = 0
@@ -109,8 +110,7 @@ class Tree:
         session._rows = rows
         session._notes = notes
         session._read_count = len(rows)
-        session._noted = [rows[row] for row in rows.of_types(NOTED)]
-        session._leaf = leaves.resumed(rows, header, session._noted)
+        session._leaf = leaves.resumed(rows, header)
         return session
 
     @classmethod
@@ -234,11 +234,26 @@ class Tree:
         with self._lock:
             return Lineage(self._rows, self._rows.path(entry_id))
 
+    def _noted_rows(self) -> list[int]:
+        """Where the entries stand that say something about the session as a whole."""
+        with self._lock:
+            if self._noted_to < len(self._rows):
+                self._noted += self._rows.of_types(NOTED, self._noted_to)
+                self._noted_to = len(self._rows)
+            return self._noted
+
+    def _noted_last_first(self, entry_type: str) -> Iterator[Entry]:
+        """Those of one type, each made when it is asked for, the last one first."""
+        types = self._rows.types
+        for row in reversed(self._noted_rows()):
+            if types[row] == entry_type:
+                yield self._rows[row]
+
     @property
     def labels(self) -> Mapping[str, str]:
         """The labels in force, by target: the last one wins, ``null`` removes (format 8.1)."""
         found: dict[str, str] = {}
-        for entry in self._noted:
+        for entry in map(self._rows.__getitem__, self._noted_rows()):
             if isinstance(entry, LabelEntry):
                 if entry.label is None:
                     found.pop(entry.target, None)
@@ -249,7 +264,8 @@ class Tree:
     @property
     def name(self) -> str:
         """The display name: the last non-empty one; empty when there is none."""
-        names = (entry.name for entry in reversed(self._noted) if isinstance(entry, InfoEntry))
+        entries = self._noted_last_first(InfoEntry.TYPE)
+        names = (entry.name for entry in entries if isinstance(entry, InfoEntry))
         return next(filter(None, names), "")
 
     @property
@@ -257,7 +273,7 @@ class Tree:
         """The id of the session this one was continued in; empty when it was not."""
         links = (
             entry.session
-            for entry in reversed(self._noted)
+            for entry in self._noted_last_first(LinkEntry.TYPE)
             if isinstance(entry, LinkEntry) and entry.rel == "continued_in"
         )
         return next(filter(None, links), "")
