@@ -8,6 +8,8 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+import agentsession as ags
+
 _WORDS = (
     "the file module returns error test function value path session entry tool output line "
     "build failed with status while reading config naïve café 東京 — «quoted» emoji 🙂 done"
@@ -111,11 +113,65 @@ def lines(
         yield line
 
 
+ONE_KIND: dict[str, dict[str, object]] = {
+    "labels": {"type": "label", "target": "0", "label": "seen"},
+    "leaf marks": {"type": "label", "target": "0", "label": "leaf"},
+    "info entries": {"type": "info", "name": "a name"},
+    "configs of a model": {"type": "config", "model": "m-1"},
+    "runs": {"type": "run", "phase": "start", "run_id": "r-1", "source": "human"},
+    "extensions": {"type": "acme:x", "a": 1},
+    "times with an offset": {"type": "item", "item": {"type": "message", "content": "Hi there"}},
+}
+"""Files of the shortest lines of one kind, by name: what each line says beside its envelope."""
+
+
+def lines_of(kind: str, size: int) -> Iterator[bytes]:
+    """The lines of a session of about ``size`` bytes whose entries are all of one kind."""
+    yield next(lines(1))
+    zone = "+02:00" if kind == "times with an offset" else "Z"
+    written = number = 0
+    parent: str | None = None
+    while written < size:
+        ts = f"2026-03-01T08:{number % 60:02d}:{number % 59:02d}.{number % 999:03d}{zone}"
+        body = dict(ONE_KIND[kind])
+        entry = {"type": body.pop("type"), "id": f"{number:x}", "parent": parent, "ts": ts, **body}
+        line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
+        parent = f"{number:x}"
+        number += 1
+        written += len(line)
+        yield line
+
+
+def file_of_kind(path: Path, kind: str, size: int) -> Path:
+    """Write a session of one kind of entries; kept from run to run."""
+    return _written(path, lines_of(kind, size))
+
+
+def hashed_file(path: Path, size: int) -> Path:
+    """Write a session of 0.11, whose ids are hashes; kept from run to run."""
+    if path.exists():
+        return path
+    made = ags.Session(ags.Header(format="agentsession/0.11", id="bench"))
+    rng = random.Random(8)
+    written = number = 0
+    while written < size:
+        number += 1
+        response = ags.ResponseEntry(f"resp_{number}", model="m", status="completed")
+        for entry in (ags.ItemEntry(item(rng, 300, number)), response):
+            made.append(entry)
+        written += 1000
+    return _written(path, iter([ags.dump(made)]))
+
+
 def session_file(path: Path, size: int, **options: object) -> Path:
     """Write a session of about ``size`` bytes; kept from run to run."""
+    return _written(path, lines(size, **options))  # type: ignore[arg-type]
+
+
+def _written(path: Path, found: Iterator[bytes]) -> Path:
     if not path.exists():
         beside = path.with_suffix(".tmp")
         with beside.open("wb") as file:
-            file.writelines(lines(size, **options))  # type: ignore[arg-type]
+            file.writelines(found)
         beside.rename(path)
     return path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import orjson
@@ -17,7 +18,10 @@ from benchmarks.harness import Report, Row, at_most, faster, peak_bytes
 
 
 def read(report: Report, place: Path, size: int) -> None:
-    """``ags.read`` against one ``orjson.loads`` a line, for two shapes of file."""
+    """``ags.read`` against one ``orjson.loads`` a line, for files of several shapes.
+
+    Where ids are hashes, all of which are computed, a line costs the baseline two SHA-256 more.
+    """
     shapes: dict[str, dict[str, object]] = {
         "mixed": {},
         "200-byte lines": {"item_size": 60, "share": 0},
@@ -37,6 +41,42 @@ def read(report: Report, place: Path, size: int) -> None:
                 lambda path=path: ags.read(path),
             )
         )
+    small = min(size, _ONE_KIND_SIZE)
+    for kind in inputs.ONE_KIND:
+        name = f"only-{kind.replace(' ', '-')}-{small}.jsonl"
+        path = inputs.file_of_kind(place / name, kind, small)
+        report.add(
+            faster(
+                f"read, only {kind}, {small / 10**6:g} MB",
+                "[orjson.loads(line) for line in file]",
+                1.0 if "item" in inputs.ONE_KIND[kind] else _SHORTEST,
+                lambda path=path: _every_line(path),
+                lambda path=path: ags.read(path),
+            )
+        )
+    path = inputs.hashed_file(place / f"hashed-{small}.jsonl", small)
+    report.add(
+        faster(
+            f"read, ids that are hashes, {small / 10**6:g} MB",
+            "json.loads and two SHA-256 of each line",
+            1.0,
+            lambda: _every_line_hashed(path),
+            lambda: ags.read(path),
+        )
+    )
+
+
+_ONE_KIND_SIZE = 4_000_000
+# Of a line of a hundred bytes the envelope is nearly all there is, and that is what a reader
+# takes apart and keeps.
+_SHORTEST = 0.7
+
+
+def _every_line_hashed(path: Path) -> list[object]:
+    with path.open("rb") as file:
+        return [
+            (json.loads(line), sha256(line).hexdigest(), sha256(line).hexdigest()) for line in file
+        ]
 
 
 def _every_line(path: Path) -> list[object]:
@@ -147,16 +187,19 @@ def conversation(calls: int, *, compact_every: int = 0, seed: int = 3) -> ags.Se
     return session
 
 
-def verify(report: Report) -> None:
+def verify(report: Report, smallest: int = 1000) -> None:
     """``verify_all`` as the number of calls doubles, and against hashing each request."""
-    for calls, every in ((1000, 0), (4000, 0), (1000, 200), (4000, 200)):
+    # With a thousand calls, folded every two hundred.
+    folded = max(5, smallest // 5)
+    steps = [(calls, every) for every in (0, folded) for calls in (smallest, 4 * smallest)]
+    for calls, every in steps:
         one, two = (conversation(n, compact_every=every) for n in (calls, 2 * calls))
         name = f"verify_all, {2 * calls} calls" + (f", folded every {every}" if every else "")
         report.add(at_most(name, f"{calls} calls", 2.3, one.verify_all, two.verify_all, rounds=3))
-    session = conversation(1000)
+    session = conversation(smallest)
     report.add(
         faster(
-            "verify_all, 1000 calls",
+            f"verify_all, {smallest} calls",
             "rebuild and rfc8785 each request",
             100,
             lambda: _each_by_itself(session),
