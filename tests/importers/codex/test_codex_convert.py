@@ -7,7 +7,7 @@ import pickle
 import shutil
 from collections import Counter
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import pytest
 from codex_files import (
@@ -37,6 +37,7 @@ from agentsession.importers.codex import Codex, profile_of_response
 from agentsession.importers.merge import Action, merge
 from agentsession.reading import load
 from agentsession.record_entries import (
+    CustomEntry,
     DecisionEntry,
     DispatchEntry,
     InfoEntry,
@@ -110,6 +111,66 @@ def test_unknown_records_are_kept_counted_and_loud(tmp_path: Path) -> None:
     assert set(kept) == {"unknown-record", "unknown-event"}
     assert all(record.entry_ids for record in kept.values())
     assert "unknown-content" in codes(converted)
+
+
+def unknown_notes(converted: Converted) -> dict[str, Any]:
+    """What trailing entries hold of each record that no other entry does."""
+    return {
+        one["record"].rpartition(":")[2]: one["members"]
+        for entry in entries(converted, CustomEntry)
+        for one in cast("dict[str, Any]", entry.data).get("unknown", ())
+    }
+
+
+def test_new_members_of_what_is_only_shown_are_kept_and_told(tmp_path: Path) -> None:
+    used = {"input_tokens": 7, "output_tokens": 1, "total_tokens": 8}
+    count = {"response_id": "r", "usage": used, "thread_token_usage": {**used, "new": 6}}
+    shown = {"type": "AgentMessage", "id": "i", "content": [], "new": 8}
+    held = [
+        (event("user_message", message="hi", new=1), {"payload.new": 1}),
+        (event("agent_message", message="yes", new=2), {"payload.new": 2}),
+        (event("agent_reasoning", text="so", new=3), {"payload.new": 3}),
+        (event("context_compacted", new=4), {"payload.new": 4}),
+        (line("world_state", {"full": True, "state": {}, "new": 5}), {"payload.new": 5}),
+        (line("token_usage_record", count), {"payload.thread_token_usage.new": 6}),
+        (event("item_completed", item=shown), {"payload.item.new": 8}),
+    ]
+    write(tmp_path, [meta(), said("user", "hi " * 900), *(one for one, _ in held)])
+    converted = convert(tmp_path)
+    kept = unknown_notes(converted)
+    assert kept == {str(at): members for at, (_, members) in enumerate(held, 3)}
+    told = [f for f in converted.findings if f.code == "unknown-member"]
+    assert sum(f.count for f in told) == len(held)
+    assert "unknown-content" not in codes(converted)
+    for record in converted.records[2:]:
+        assert record.entry_ids
+    # What is much of a file is loud, wherever it stands.
+    write(tmp_path, [meta(), event("user_message", message="hi", new="x" * 900)])
+    assert "unknown-content" in codes(convert(tmp_path))
+
+
+def test_new_members_of_copied_lines_are_kept_and_told(tmp_path: Path) -> None:
+    odd = {**said("user", "hi"), "new": 1}
+    copied = [
+        {**meta(OTHER), "new": 2},
+        odd,
+        event("user_message", message="hi", new=3),
+        line("holograms", {"value": 4}),
+    ]
+    write(tmp_path, copied, OTHER)
+    write(tmp_path, [meta(forked_from_id=OTHER), *copied, said("user", "mine")])
+    kept = unknown_notes(convert(tmp_path))
+    expected = [{"new": 2}, {"new": 1}, {"payload.new": 3}]
+    assert [kept[str(at)] for at in (2, 3, 4)] == expected
+    assert kept["5"]["payload"]["payload"] == {"value": 4}
+
+
+def test_new_members_of_shown_items_that_are_kept_whole_are_kept_once(tmp_path: Path) -> None:
+    item = {"type": "ImageView", "id": "i", "path": "/p", "new": 1}
+    write(tmp_path, [meta(), event("item_completed", item=item)])
+    converted = convert(tmp_path)
+    assert unknown_notes(converted) == {}
+    assert "unknown-member" in codes(converted)
 
 
 def test_what_is_unknown_is_measured_file_by_file(tmp_path: Path) -> None:

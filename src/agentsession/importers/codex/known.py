@@ -1,7 +1,7 @@
 """What Codex is known to write: the members of its lines, payloads and items.
 
-What tools returned, ``world_state`` and what only shows others again has no shape here: it is
-kept whole, or left out whole. Spec: codex 2 to 4, 6 and 7.
+What tools returned, the state of ``world_state`` and events that no recording holds have no
+shape here: they are kept whole, or left out whole. Spec: codex 2 to 4, 6 and 7.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from agentsession.importers.codex import lines
-from agentsession.importers.codex.lines import Line
+from agentsession.importers.codex.lines import Line, mapping, string
 from agentsession.importers.unknown import Kinds, Shape, Strange, shape, strange
 
 _OF_ITEM: Final = "type id status metadata internal_chat_message_metadata_passthrough"
@@ -78,8 +78,44 @@ _EVENTS: Final[dict[str, Shape]] = {
     "thread_rolled_back": shape("type num_turns"),
     "thread_name_updated": shape("type thread_id thread_name name"),
     "thread_settings_applied": shape("type thread_id thread_settings"),
+    "user_message": shape(
+        "type message kind images local_images audio local_audio text_elements client_id"
+    ),
+    "agent_message": shape("type message phase memory_citation"),
+    "agent_reasoning": shape("type text"),
+    "agent_reasoning_raw_content": shape("type text"),
+    "agent_reasoning_section_break": shape("type item_id summary_index"),
+    "context_compacted": shape("type"),
     "item_completed": shape("type item thread_id turn_id started_at_ms completed_at_ms"),
 }
+
+_SHOWN_PARTS: Final = Kinds(
+    "type",
+    {
+        "text": shape("type text text_elements"),
+        "Text": _TEXT,
+        **dict.fromkeys(("image", "local_image", "audio", "local_audio", "skill", "mention")),
+    },
+)
+_SHOWN: Final[dict[str, Shape]] = {
+    "UserMessage": shape("type id client_id", content=_SHOWN_PARTS),
+    "AgentMessage": shape("type id phase memory_citation", content=_SHOWN_PARTS),
+    "Reasoning": shape("type id summary_text raw_content"),
+    "CommandExecution": shape(
+        "type id process_id command cwd parsed_cmd source status aggregated_output stdout stderr "
+        "formatted_output interaction_input exit_code duration"
+    ),
+    "CollabAgentToolCall": shape(
+        "type id tool status sender_thread_id receiver_thread_ids receiver_agents prompt model "
+        "reasoning_effort agents_states"
+    ),
+    "WebSearch": shape("type id query action"),
+    "ImageView": shape("type id path"),
+    "ContextCompaction": shape("type id"),
+    "EnteredReviewMode": shape("type id target user_facing_hint"),
+    "ExitedReviewMode": shape("type id review_output"),
+}
+"""The items of ``item_completed`` that recordings hold. Others are kept or left out whole."""
 
 _PAYLOADS: Final[dict[str, Shape]] = {
     lines.META: shape(
@@ -104,10 +140,13 @@ _PAYLOADS: Final[dict[str, Shape]] = {
         "retained_context compaction_response_id"
     ),
     lines.USAGE: shape(
-        "type response_id session_id thread_id turn_id root_turn_id thread_token_usage "
-        "turn_token_usage",
+        "type response_id session_id thread_id turn_id root_turn_id",
         usage=_COUNTS,
+        turn_token_usage=_COUNTS,
+        thread_token_usage=_COUNTS,
     ),
+    lines.WORLD: shape("type full state"),
+    lines.AGENTS: shape("type trigger_turn"),
 }
 
 _METADATA: Final = shape(
@@ -122,27 +161,41 @@ _HELD: Final[dict[str, tuple[str, ...]]] = {
     lines.META: ("",),
     lines.USAGE: ("usage.",),
     lines.EVENT: (),
+    lines.WORLD: (),
+    lines.AGENTS: (),
 }
 """Under which beginnings of places an entry of the line holds what is not known."""
 
+_HELD_OF_COPIES: Final = {**_HELD, lines.META: (), lines.USAGE: ()}
+"""The same of lines that were copied from another thread."""
 
-def unknown_in(line: Line) -> Iterator[tuple[Strange, bool]]:
+
+def unknown_in(line: Line, *, copied: bool = False) -> Iterator[tuple[Strange, bool]]:
     """Yield what is not known in a line, and whether an entry of the line holds it.
 
-    A payload that nothing had to decode is what others show again, and is not looked into.
+    Args:
+        line: the line. An event of a kind that no recording holds is not looked into.
+        copied: it was copied from another thread.
     """
     for name, value in line.beside:
         yield Strange(name, name, value), False
-    payload = line.decoded
     known = _shape_of(line)
-    if payload is not None and known is not None:
-        held = _HELD[line.kind]
-        for one in strange(payload, known):
+    if known is not None:
+        held = (_HELD_OF_COPIES if copied else _HELD)[line.kind]
+        for one in strange(line.payload, known):
             is_held = one.place.startswith(held) and not one.place.startswith("base_instructions.")
             yield _under("payload", one), is_held
+        if line.name == "item_completed":
+            yield from ((_under("payload", one), False) for one in _in_shown(line))
     if line.metadata_text:
         for one in strange(line.metadata, _METADATA):
             yield _under("metadata", one), True
+
+
+def _in_shown(line: Line) -> list[Strange]:
+    item = mapping(line.payload.get("item"))
+    known = _SHOWN.get(string(item.get("type")))
+    return [] if known is None else strange(item, known, "item")
 
 
 def _shape_of(line: Line) -> Shape | None:

@@ -77,11 +77,6 @@ class Line:
         return self._payload
 
     @property
-    def decoded(self) -> dict[str, Any] | None:
-        """The payload, where something asked for it; else ``None``."""
-        return self._payload
-
-    @property
     def metadata(self) -> dict[str, Any]:
         """What stands beside an item (third generation)."""
         if self._metadata is None:

@@ -33,7 +33,7 @@ from agentsession.importers.codex.units import (
 )
 from agentsession.importers.codex.writer import Writer
 from agentsession.importers.segments import Segment
-from agentsession.importers.unknown import Unknown
+from agentsession.importers.unknown import Strange, Unknown
 from agentsession.record_entries import RunEntry
 
 _INTERRUPTED: Final = Ending("interrupted")
@@ -125,9 +125,12 @@ class Reading:
             # Nobody waits for an answer to what was copied.
             self.state.asked = ""
             self.accounts.left_out(number, "fork-copy")
+        if number < 0:
+            # What another file of the source holds is told, and kept, with that file.
             return
-        for one, is_held in unknown_in(line):
-            self.unknown.found(one, line.place, -1 if is_held else number)
+        for one, is_held in unknown_in(line, copied=copied):
+            kept = is_held or self.accounts.code_of(number) == "display-only"
+            self.unknown.found(one, line.place, -1 if kept else number)
 
     def end(self, *, final: bool) -> None:
         """Say that a file ends here.
@@ -430,6 +433,8 @@ class Reading:
         item = mapping(line.payload.get("item"))
         self.unknown.name(code, string(item.get("type")) or line.name or line.kind, line.place)
         if self.calling.copied:
+            if number >= 0:
+                self.unknown.keep(Strange(line.name, "payload", line.payload), line.place, number)
             return
         self.calling.flush()
         entry_id = self.writer.note({"line": line.payload}, "", "unknown", line.time)
