@@ -7,7 +7,7 @@ in ``DIR/performance.md`` and the plots in ``DIR/performance``.
 from __future__ import annotations
 
 import json
-import subprocess
+import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks import agent_sessions
 from benchmarks.claude_log import claude_log
 from benchmarks.growth_step import STEPS
-from benchmarks.harness import machine
+from benchmarks.harness import machine, output_of
 
 _MEGABYTE = 1_000_000
 _BEGIN = "<!-- growth: begin, written by python -m benchmarks growth --docs docs -->"
@@ -124,11 +124,7 @@ def _run(name: str, small: Path, source: Path, room: Path) -> tuple[float, int]:
 
 
 def _python(*words: str) -> str:
-    command = [sys.executable, *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=_HERE)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(words)}: {done.stderr}")
-    return done.stdout
+    return output_of([sys.executable, *words], cwd=_HERE)
 
 
 def table(costs: Costs) -> str:
@@ -162,10 +158,22 @@ def pictures() -> str:
     return "\n".join(f"![{what}](performance/{name}.png)" for name, what in WHAT.items())
 
 
+def page_problem(page: Path) -> str:
+    """Return why the table cannot be put into a page, or an empty string."""
+    try:
+        text = page.read_text(encoding="utf-8")
+    except OSError as error:
+        return f"cannot read {page}: {error.strerror}"
+    except UnicodeDecodeError:
+        return f"{page} is not UTF-8"
+    if not os.access(page, os.W_OK):
+        return f"{page} cannot be written"
+    if _END not in text.partition(_BEGIN)[2]:
+        return f"{page} has no marks for the table of growth"
+    return ""
+
+
 def _put_between(page: Path, written: str) -> None:
-    text = page.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not begin or not end:
-        raise ValueError(f"{page} has no marks for the table")
+    before, _, rest = page.read_text(encoding="utf-8").partition(_BEGIN)
+    after = rest.partition(_END)[2]
     page.write_text(f"{before}{_BEGIN}\n\n{written}\n\n{_END}{after}", encoding="utf-8")

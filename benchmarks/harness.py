@@ -12,10 +12,15 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 Work = Callable[[], object]
+
+
+class NotMeasured(Exception):
+    """What was to be measured could not be done; one sentence says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +109,34 @@ def faster(
     return Row(name, baseline_name, f">= {factor:g}x", ratios, statistics.median(ratios) >= factor)
 
 
-def command(words: str | list[str]) -> Work:
-    """Return the work of running a command to its end with its output thrown away."""
-    argv = shlex.split(words) if isinstance(words, str) else words
+def command(argv: Sequence[str]) -> Work:
+    """Return the work of running a command to its end, its output read through a pipe.
+
+    Raises (the work):
+        NotMeasured: when it cannot be started or fails: the time of that says nothing.
+    """
 
     def run() -> None:
-        subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        output_of(argv)
 
     return run
+
+
+def output_of(argv: Sequence[str], *, cwd: Path | None = None) -> str:
+    """Return what a command prints, read through a pipe to its end.
+
+    Raises:
+        NotMeasured: when it cannot be started or fails.
+    """
+    try:
+        done = subprocess.run(argv, capture_output=True, check=False, cwd=cwd)
+    except OSError as error:
+        raise NotMeasured(f"{shlex.join(argv)} cannot be started: {error.strerror}") from error
+    if done.returncode:
+        told = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        reason = f": {told[-1]}" if told else ""
+        raise NotMeasured(f"{shlex.join(argv)} failed with exit code {done.returncode}{reason}")
+    return done.stdout.decode("utf-8", "replace")
 
 
 def peak_bytes(code: str) -> int:
@@ -123,8 +148,7 @@ def peak_bytes(code: str) -> int:
         "\nfor line in open('/proc/self/status'):\n"
         "    if line.startswith('VmHWM'): print(line.split()[1])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return int(done.stdout.split()[-1]) * 1024
+    return int(output_of([sys.executable, "-c", code]).split()[-1]) * 1024
 
 
 def machine() -> str:

@@ -6,10 +6,13 @@ which a model thinks, speaks and calls tools whose outputs reach the 50 KB that 
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import json
 import random
 import re
 import sqlite3
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +21,13 @@ from typing import Any
 import orjson
 
 from agentsession.importers.opencode import convert
-from benchmarks import inputs
-from benchmarks.harness import Report, at_most, peak_bytes
+from benchmarks import inputs, options
+from benchmarks.growth_step import memory
+from benchmarks.harness import Report, Row, at_most, output_of
 
+_FEW = 10
+_SHARE = 8
+_LISTED = 2000
 _START = 1_796_070_000_000
 _SCHEMA = """
 CREATE TABLE session (id text PRIMARY KEY, project_id text NOT NULL, workspace_id text,
@@ -244,7 +251,7 @@ def converted(path: Path) -> int:
 
 
 def opencode(report: Report, place: Path, sessions: int = 60, parts: int = 200) -> None:
-    """Time the conversion, and compare its memory for many sessions and for a tenth of them."""
+    """Time the conversion, and see that its memory does not grow with the number of sessions."""
     path = database(place, sessions, parts)
     rounds = 5 if sessions <= 200 else 3
     report.add(
@@ -257,30 +264,56 @@ def opencode(report: Report, place: Path, sessions: int = 60, parts: int = 200) 
             rounds=rounds,
         )
     )
-    few = database(place, max(1, sessions // 10), parts)
-    peaks = [_peak(path) for path in (few, path)]
-    # What grows with the number of sessions is their list: a kilobyte or two each.
+    report.add(_memory(path, sessions))
+
+
+def _memory(path: Path, sessions: int) -> Row:
+    """What all sessions but the first ten add, against what the largest one and a list may take."""
+    called = f"peaks(Path({str(path)!r}))"
+    code = f"from pathlib import Path; from benchmarks.opencode import *; print(*{called})"
+    told = output_of([sys.executable, "-c", code], cwd=Path(__file__).parents[1]).split()
+    begun, ended = (int(peak) for peak in told[-2:])
+    largest = _largest(path)
     print(
-        f"  peak memory of a process: {peaks[0] / 1e6:.0f} MB for {max(1, sessions // 10)} "
-        f"sessions, {peaks[1] / 1e6:.0f} MB for {sessions}"
+        f"  peak memory of a process: {begun / 1e6:.0f} MB after {min(_FEW, sessions)} sessions, "
+        f"{ended / 1e6:.0f} MB after {sessions}; the largest has {largest / 1e6:.2f} MB"
     )
+    ratio = (ended - begun) / (_SHARE * largest + _LISTED * sessions)
+    name = f"convert {sessions} sessions, memory added"
+    baseline = f"{_SHARE} times the largest session, {_LISTED / 1000:g} KB each for their list"
+    return Row(name, baseline, "<= 1x", (ratio,), ratio <= 1)
 
 
-def _peak(path: Path) -> int:
-    called = f"converted(Path({str(path)!r}))"
-    return peak_bytes(f"from pathlib import Path; from benchmarks.opencode import *; {called}")
+def peaks(path: Path) -> tuple[int, int]:
+    """Convert every session; return the peak memory after ten of them and after all, in bytes."""
+    begun = 0
+    with convert.Source(path) as source:
+        for number, summary in enumerate(source.summaries()):
+            if number == _FEW:
+                begun = memory("VmHWM")
+            convert.convert(source, summary.id)
+    ended = memory("VmHWM")
+    return begun or ended, ended
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Run it alone: ``python -m benchmarks.opencode [SESSIONS] [PARTS] [PLACE]``."""
-    sessions = int(arguments[0]) if arguments else 60
-    parts = int(arguments[1]) if len(arguments) > 1 else 200
-    place = Path(arguments[2] if len(arguments) > 2 else "/tmp/agentsession-benchmarks")
-    place.mkdir(parents=True, exist_ok=True)
-    opencode(Report(), place, sessions, parts)
+def _largest(path: Path) -> int:
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as found:
+        (largest,) = found.execute(
+            "SELECT max(size) FROM (SELECT sum(length(CAST(data AS BLOB))) AS size FROM part "
+            "GROUP BY session_id)"
+        ).fetchone()
+    return int(largest)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run it alone: ``python -m benchmarks.opencode [SESSIONS] [PARTS] [--place PLACE]``."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.opencode", description=__doc__)
+    parser.add_argument("sessions", type=options.count, nargs="?", default=60)
+    parser.add_argument("parts", type=options.count, nargs="?", default=200)
+    options.add_place(parser)
+    given = parser.parse_args(arguments)
+    opencode(Report(), given.place, given.sessions, given.parts)
 
 
 if __name__ == "__main__":
-    import sys
-
-    main(sys.argv[1:])
+    main()
