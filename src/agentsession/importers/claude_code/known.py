@@ -1,7 +1,7 @@
 """What Claude Code is known to write in its messages, attachments and other records.
 
-The members of the records of a conversation's tree are in :mod:`.names`. What tools returned,
-what hooks said and what the API counts has no shape here: it is kept whole.
+The members of the records of a conversation's tree are in :mod:`.names`. What tools returned
+beside their results and what hooks said has no shape here: it is kept whole.
 Spec: claude-code 2, 4.
 """
 
@@ -14,6 +14,20 @@ from agentsession.importers.unknown import Kinds, shape
 
 _BLOCK: Final = "type cache_control caller"
 
+RESULT: Final = Kinds(
+    "type",
+    {
+        **dict.fromkeys(names.BLOCKS),
+        "text": shape(f"{_BLOCK} text citations"),
+        "image": shape(f"{_BLOCK} source"),
+        "document": shape(f"{_BLOCK} source title context citations"),
+        "search_result": None,
+        "tool_reference": None,
+    },
+    plain=True,
+)
+"""The blocks of a tool's result."""
+
 CONTENT: Final = Kinds(
     "type",
     {
@@ -24,11 +38,23 @@ CONTENT: Final = Kinds(
         "thinking": shape(f"{_BLOCK} thinking signature"),
         "redacted_thinking": shape(f"{_BLOCK} data"),
         "tool_use": shape(f"{_BLOCK} id name input"),
-        "tool_result": shape(f"{_BLOCK} tool_use_id content is_error"),
+        "tool_result": shape(f"{_BLOCK} tool_use_id is_error", content=RESULT),
     },
     plain=True,
 )
 """The blocks of a message."""
+
+USAGE: Final = shape(
+    "input_tokens cache_creation_input_tokens cache_read_input_tokens output_tokens "
+    "service_tier inference_geo iterations speed fallback_credit",
+    cache_creation=shape("ephemeral_5m_input_tokens ephemeral_1h_input_tokens"),
+    output_tokens_details=shape("thinking_tokens"),
+    server_tool_use=shape("web_search_requests web_fetch_requests"),
+)
+"""What the API counts."""
+
+RENDERED: Final = shape("", content=CONTENT)
+"""A text that an attachment put into a request, as it was worded."""
 
 MESSAGE: Final = frozenset(
     {

@@ -5,6 +5,7 @@ Spec: claude-code 2, decision D11.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -13,14 +14,17 @@ import msgspec
 from agentsession.importers.base import UNKNOWN_CONTENT
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.attachments import SNAPSHOT, kind_of
+from agentsession.importers.claude_code.fitting import rendered_fits, results_fit, usage_fits
 from agentsession.importers.claude_code.heads import PlainMessage
 from agentsession.importers.claude_code.known import (
     ATTACHMENTS,
     CONTENT,
     MESSAGE,
     OTHERS,
+    RENDERED,
     ROLES,
     SUBTYPES,
+    USAGE,
 )
 from agentsession.importers.claude_code.lines import REFUSALS, members_of, value_of
 from agentsession.importers.claude_code.records import Record
@@ -47,6 +51,7 @@ class Measuring:
 
     def __init__(self, conversion: Conversion) -> None:
         self._accounts = conversion.accounts
+        self._copied = conversion.copied
         self.unknown = Unknown(conversion.accounts)
         sizes: dict[int, int] = {}
         total: dict[int, int] = {}
@@ -113,8 +118,10 @@ class Measuring:
         if whole:
             self.unknown.name(KIND, f"message role {role}", record.where)
             self._keep_beside(record, Strange("role", "message.role", record.role))
+        self._usage(record)
         if not record.is_odd:
             return whole
+        is_copy = self._accounts.is_left_out(record.number)
         for one in _in_message(record.get("message")):
             if one.is_kind and isinstance(one.value, dict):
                 # The block is an item, or stands in one.
@@ -122,14 +129,47 @@ class Measuring:
                 kind = one.value.get("type")
                 name = kind if isinstance(kind, str) else "of no type"
                 self.unknown.name("unknown-block", name, record.where)
-            elif one.place.startswith("message.content[") and not one.is_kind:
+                if is_copy and not self._is_kept(record, one, in_message=True):
+                    self.unknown.keep(one, record.where, record.number)
+            elif one.place.startswith("message.content[") and not one.is_kind and not is_copy:
                 self.unknown.found(one, record.where)
             else:
                 self._found(record, one, in_message=True)
         record.forget()
         return whole
 
+    def _usage(self, record: Record) -> None:
+        """Take in what is unknown of an answer's tokens: its entry has those of one record."""
+        told = record.usage
+        if not isinstance(told, dict) or _is_counted_plainly(record):
+            return
+        answer = record.answer
+        held = (
+            answer.used.native
+            if answer is not None and self._accounts.is_entry(record.number)
+            else None
+        )
+        for one in strange(told, USAGE, "message.usage"):
+            if held == told and record.message_id not in self._copied:
+                self.unknown.found(one, record.where)
+            else:
+                self._found(record, one, in_message=True)
+
+    def _rendered(self, record: Record) -> None:
+        """Take in what is unknown beside the words that an attachment was sent as."""
+        raw = record.get("rendered")
+        if raw is None or rendered_fits(raw):
+            return
+        value = value_of(raw)
+        if isinstance(value, list):
+            found = strange(value, RENDERED, "rendered")
+        else:
+            found = [Strange("rendered", "rendered", value, is_kind=True)] if value else []
+        for one in found:
+            self._found(record, one, in_message=True)
+
     def _attachment(self, record: Record) -> bool:
+        self._rendered(record)
         raw = record.get("attachment")
         members = members_of(bytes(raw)) if raw is not None else None
         kind = kind_of(record) if members is not None else ""
@@ -148,7 +188,7 @@ class Measuring:
 
     def _found(self, record: Record, one: Strange, *, in_message: bool = False) -> None:
         """Take in what is found, and keep it unless an entry of the record does."""
-        if self._is_kept(record, in_message=in_message):
+        if self._is_kept(record, one, in_message=in_message):
             self.unknown.found(one, record.where)
         else:
             self._keep(record, one)
@@ -158,16 +198,17 @@ class Measuring:
 
     def _keep_beside(self, record: Record, one: Strange) -> None:
         """Keep a part of what is counted as a whole."""
-        if not self._is_kept(record, in_message=one.place.startswith("message.")):
+        if not self._is_kept(record, one, in_message=one.place.startswith("message.")):
             self.unknown.keep(one, record.where, record.number)
 
-    def _is_kept(self, record: Record, *, in_message: bool) -> bool:
-        """Whether an entry holds the members of a record that are not known.
-
-        Of a copy, and of what was only shown, it is not asked: they are left out whole.
-        """
+    def _is_kept(self, record: Record, one: Strange, *, in_message: bool) -> bool:
+        """Whether an entry holds what is not known in a record, or in the one it is a copy of."""
         accounts, number = self._accounts, record.number
-        if record.noted == "waiting" or accounts.is_left_out(number):
+        if accounts.is_left_out(number):
+            # What its original says as well was asked of that.
+            original, (name, *_) = record.original, re.split(r"[.\[]", one.place, maxsplit=1)
+            return original is not None and original.get(name) == record.get(name)
+        if record.noted == "waiting":
             return True
         if not accounts.is_entry(number):
             # What was not sent stands in a note as it is, and its code says so.
@@ -181,13 +222,21 @@ def _is_plain_to_see(record: Record) -> bool:
     """Whether what was decoded of a message already shows that all of it is known."""
     if record.is_odd or not record.uuid or record.role not in _FITTING:
         return False
-    return not record.unknown_members()
+    return _is_counted_plainly(record) and not record.unknown_members()
+
+
+def _is_counted_plainly(record: Record) -> bool:
+    """Whether what is said of an answer's tokens is nothing, or all known."""
+    told = record.usage_text
+    if told is None:
+        return record.usage is None
+    return usage_fits(told)
 
 
 def _in_message(raw: msgspec.Raw | None) -> Iterator[Strange]:
     """Yield what is not known in the text of a message."""
     try:
-        if raw is None or _plain(raw) is not None:
+        if raw is None or results_fit(_plain(raw).content):
             return
     except REFUSALS:
         pass

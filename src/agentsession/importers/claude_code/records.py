@@ -17,6 +17,7 @@ import msgspec
 from agentsession import text
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.blocks import Block, content_blocks
+from agentsession.importers.claude_code.fitting import results_fit
 from agentsession.importers.claude_code.heads import (
     NOTHING,
     CallBlock,
@@ -272,6 +273,8 @@ class Record:
                     and block.tool_use_id
                 ]
             )
+            # The blocks are let go of before it is asked what is unknown of them.
+            self.is_odd = self.is_odd or not results_fit(content)
             if tool_result is not None:
                 self.agent = agent_in(tool_result)
 
@@ -304,6 +307,12 @@ class Record:
         """What the message says of its tokens."""
         found = self._usage
         return value_of(found) if isinstance(found, msgspec.Raw) else found
+
+    @property
+    def usage_text(self) -> msgspec.Raw | None:
+        """What the message says of its tokens as JSON text; ``None`` where there is no text."""
+        found = self._usage
+        return found if isinstance(found, msgspec.Raw) else None
 
     def tells_of_tokens_like(self, other: Record) -> bool:
         """Return whether another record has the same text of its tokens, and ended the same."""

@@ -1,0 +1,121 @@
+"""What no release of Claude Code writes is found in every part of a record, and kept."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claude_files import USAGE, Log
+
+from agentsession.importers.claude_code.importer import ClaudeCode
+from agentsession.importers.report import ImportReport
+from agentsession.importers.run import Work, import_sessions
+from agentsession.importers.unknown import MEMBER
+
+BIG = "planted " * 2500
+NEW = {"zzNew": BIG}
+
+
+def imported(place: Path, store: Path) -> ImportReport:
+    importer = ClaudeCode()
+    return import_sessions([Work(importer, tuple(importer.find([place])))], store)
+
+
+def text_of(store: Path) -> str:
+    return "".join(path.read_text() for path in sorted(store.rglob("*.jsonl")))
+
+
+def planted(where: str) -> Log:
+    log = Log(version="2.1.332")
+    log.user("u1", "Go")
+    first: dict[str, Any] = {**USAGE, "cache_creation": {"ephemeral_5m_input_tokens": 0}}
+    if where == "message.usage.zzNew":
+        first |= NEW
+    elif where == "message.usage.cache_creation.zzNew":
+        first["cache_creation"] |= NEW
+    # The second record of the answer says its tokens again, and is the one that counts.
+    log.say("a1", "m1", "One.", usage=first)
+    log.call("a2", "m1", "t1")
+    part = {"type": "text", "text": "done"}
+    log.result("r1", "t1", [part | NEW if "content[].content[]" in where else part])
+    shown = {"content": "<system-reminder>\nToday\n</system-reminder>"}
+    rendered: Any = [shown | NEW if where.startswith("rendered[]") else shown]
+    if where == "rendered":
+        rendered = NEW
+    log.add(
+        "attachment",
+        "x1",
+        attachment={"type": "date", "date": "2026-03-01"},
+        rendered=rendered,
+        renderedRole="user",
+    )
+    log.say("a3", "m2", "Two.")
+    return log
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "message.usage.zzNew",
+        "message.usage.cache_creation.zzNew",
+        "message.content[].content[].zzNew",
+        "rendered[].zzNew",
+        "rendered",
+    ],
+)
+def test_what_is_unknown_is_named_kept_and_loud(where: str, tmp_path: Path) -> None:
+    planted(where).write(tmp_path / "home")
+    report = imported(tmp_path / "home", tmp_path / "store")
+    named = [f.sentence for f in report.findings if f.code.startswith("unknown-")]
+    assert any(sentence.endswith(f": {where}") for sentence in named)
+    assert BIG.strip() in text_of(tmp_path / "store")
+    assert [alarm["code"] for alarm in report.more["alarms"]] == ["unknown-content"]
+
+
+def test_what_is_known_is_not_told(tmp_path: Path) -> None:
+    planted("").write(tmp_path / "home")
+    report = imported(tmp_path / "home", tmp_path / "store")
+    assert report.ok
+    assert [f.code for f in report.findings if f.code.startswith("unknown")] == []
+    assert '"unknown":[' not in text_of(tmp_path / "store")
+
+
+def test_the_counts_of_the_record_that_counts_are_kept_once(tmp_path: Path) -> None:
+    log = Log(version="2.1.332")
+    log.user("u1", "Go")
+    log.say("a1", "m1", "One.", usage={**USAGE, **NEW})
+    log.write(tmp_path / "home")
+    report = imported(tmp_path / "home", tmp_path / "store")
+    assert any(f.code == MEMBER for f in report.findings)
+    assert text_of(tmp_path / "store").count(BIG.strip()) == 1
+
+
+@pytest.mark.parametrize("differs", [False, True])
+def test_what_a_copy_has_that_its_original_has_not_is_kept(differs: bool, tmp_path: Path) -> None:
+    log = Log(version="2.1.332")
+    log.user("u1", "Go", zzNew="first words")
+    log.say("a1", "m1", "One.")
+    again = copy.deepcopy(log.lines[0])
+    again["zzNew"] = "second words" if differs else "first words"
+    log.lines.append(again)
+    log.write(tmp_path / "home")
+    report = imported(tmp_path / "home", tmp_path / "store")
+    kept = text_of(tmp_path / "store")
+    assert kept.count("first words") == 1
+    assert kept.count("second words") == int(differs)
+    assert sum(f.count for f in report.findings if f.code == MEMBER) == 2
+    read = report.totals["records"]
+    assert read["read"] == read["entry"] + read["folded"] + read["left-out"] == 3
+
+
+def test_what_a_snapshot_that_was_not_sent_has_is_kept(tmp_path: Path) -> None:
+    log = Log(version="2.1.332")
+    log.user("u1", "Go")
+    log.say("a1", "m1", "One.")
+    log.user("u2", "On")
+    log.add("attachment", "x1", attachment={"type": "prompt_snapshot", "systemPrompt": []}, **NEW)
+    log.write(tmp_path / "home")
+    imported(tmp_path / "home", tmp_path / "store")
+    assert BIG.strip() in text_of(tmp_path / "store")
