@@ -179,3 +179,24 @@ def test_the_session_is_named_by_what_is_appended_too() -> None:
     session.append(ags.LabelEntry("e1", None))
     session.append(ags.LinkEntry("continued_in", "next"))
     assert (dict(session.labels), session.superseded_by) == ({}, "next")
+
+
+@pytest.mark.parametrize("minor", [2, 5])
+@pytest.mark.parametrize("repeated", [(), (7,), (7, 4000, 4001, 9000)])
+def test_repeated_ids_are_found_in_any_block(
+    exactly: pytest.MonkeyPatch, minor: int, repeated: tuple[int, ...]
+) -> None:
+    lines = [line_of(n, n - 1, BODIES[9], TIMES[0]) for n in range(9_000)]
+    more = [lines[n] for n in repeated if n < 9_000]
+    file = b"\n".join(
+        [HEADER % minor, *lines, *more, line_of(9_000, 8_999, BODIES[0], TIMES[0]), b""]
+    )
+    assert len(file) > 2 * reading._BLOCK
+    if minor == 5:
+        # Without the hashes only: what repeats is what is asked about here.
+        found = ags.read(file, verify_ids=False)
+        assert [entry.id for entry in found] == [f"e{n}" for n in range(9_001)]
+        assert len(found.notes) >= len(more)
+        assert found["e7"].parent == "e6"
+        return
+    assert outcome(file) == exact(file, exactly)

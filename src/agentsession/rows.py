@@ -122,6 +122,7 @@ class Rows:
     __slots__ = (
         "_blocks",
         "_firsts",
+        "_has_repeats",
         "_items",
         "_made",
         "_version",
@@ -143,6 +144,7 @@ class Rows:
         self._items: list[Item | None] = []
         self._blocks: list[_Block] = []
         self._firsts: list[int] = []
+        self._has_repeats = False
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -299,20 +301,30 @@ class Rows:
             Whether every id was new and every parent came before its child.
         """
         index = self.index
-        if not index.keys().isdisjoint(ids):
+        if self._has_repeats and not index.keys().isdisjoint(ids):
             return False
         first = len(self.ids)
         chained = parents[1:] == ids[:-1] and parents[0] == (self.ids[-1] if first else None)
         index.update(zip(ids, range(first, first + len(ids)), strict=True))
         unique = len(index) == first + len(ids)
         if not unique or not (chained or self._come_before(parents, first)):
-            for entry_id in ids:
-                index.pop(entry_id, None)
+            self._forget(ids)
             return False
         self._take(ids, self._held(parents[:1] if chained else parents, ids), types, lines)
         for at, mark in marks.items():
             self.marks[first + at] = mark
         return True
+
+    def _forget(self, ids: list[str]) -> None:
+        """Take ids of a block that is not to be added out of the index again."""
+        index = self.index
+        for entry_id in ids:
+            index.pop(entry_id, None)
+        if len(index) < len(self.ids):
+            # Some stand in earlier blocks. Where one does others may: they are looked for first.
+            self._has_repeats = True
+            index.clear()
+            index.update(zip(self.ids, range(len(self.ids)), strict=True))
 
     def _come_before(self, parents: list[str | None], first: int) -> bool:
         """Whether the parents of the rows from one on stand before their children."""
