@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from claude_files import Log
 from agentsession.importers.claude_code.importer import ClaudeCode
 from agentsession.importers.report import ImportReport
 from agentsession.importers.run import Work, import_sessions
+from agentsession.stores import JSONLStore
 
 DATA = Path(__file__).parents[2] / "data" / "claude-code"
 AGENT = "c1a0de00-0000-4000-8000-00000000000a"
@@ -49,6 +51,65 @@ def test_copies_of_a_session_are_one(tmp_path: Path) -> None:
     assert [session["action"] for session in again.more["sessions"]] == ["unchanged"]
     alone = imported(tmp_path / "homes" / "b", tmp_path / "store")
     assert [session["action"] for session in alone.more["sessions"]] == ["unchanged"]
+
+
+def answers(store: Path) -> list[str]:
+    lines = [
+        json.loads(line)
+        for path in store.rglob("*.jsonl")
+        for line in path.read_text().splitlines()
+    ]
+    return sorted(line["response_id"] for line in lines if line["type"] == "response")
+
+
+def diverged(place: Path, *, sidechain: bool = False) -> None:
+    for home, ends in (("a", ("p",)), ("b", ("q", "r")), ("c", ("q",))):
+        log = talk("one", "two")
+        if sidechain:
+            log.user("s1", "a task", None, isSidechain=True)
+            log.say("s2", "msgs", "done", isSidechain=True)
+            log.tip = "11a1"
+        for name in ends:
+            log.user(f"u{name}", f"on to {name}")
+            log.say(f"a{name}", f"msg{name}", f"words of {name}")
+        log.write(place / home)
+
+
+def test_a_copy_that_went_on_in_another_way_is_a_branch(tmp_path: Path) -> None:
+    diverged(tmp_path / "homes")
+    report = imported(tmp_path / "homes", tmp_path / "store")
+    (session,) = report.more["sessions"]
+    assert report.ok
+    assert answers(tmp_path / "store") == ["11msg0", "11msg1", "msgp", "msgq", "msgr"]
+    assert left_out(report) == {"copied-record": 4, "other-copy": 6}
+    (found,) = [f for f in report.findings if f.code == "diverged-copy"]
+    assert Path(found.where).parts[-4] == "a"
+    read = report.totals["records"]
+    assert read["read"] == read["entry"] + read["folded"] + read["left-out"] == 6 + 8 + 6
+    with JSONLStore(tmp_path / "store") as store:
+        path = [e for e in store.open(session["id"]).path() if e.type == "response"]
+    assert [e.response_id for e in path] == ["11msg0", "11msg1", "msgq", "msgr"]
+    again = imported(tmp_path / "homes", tmp_path / "store")
+    assert [session["action"] for session in again.more["sessions"]] == ["unchanged"]
+    imported(tmp_path / "homes" / "a", tmp_path / "two")
+    imported(tmp_path / "homes" / "b", tmp_path / "two")
+    assert answers(tmp_path / "two") == answers(tmp_path / "store")
+    alone = imported(tmp_path / "homes" / "b", tmp_path / "store")
+    assert answers(tmp_path / "store") == answers(tmp_path / "two")
+    assert alone.ok
+
+
+def test_a_diverged_copy_with_agents_inside_is_loud(tmp_path: Path) -> None:
+    diverged(tmp_path / "homes", sidechain=True)
+    report = imported(tmp_path / "homes", tmp_path / "store")
+    assert not report.ok
+    (found,) = [f for f in report.findings if f.code == "unreadable-branch"]
+    assert Path(found.where).parts[-4] == "a"
+    assert "import it by itself" in found.sentence
+    read = report.totals["records"]
+    assert read["read"] == read["entry"] + read["folded"] + read["left-out"]
+    assert imported(Path(found.where), tmp_path / "store").ok
+    assert {"msgp", "msgr"} <= set(answers(tmp_path / "store"))
 
 
 def test_what_belongs_together_is_found_over_all_copies(tmp_path: Path) -> None:

@@ -62,6 +62,13 @@ CODES: Final = MappingProxyType(
         "unknown-block": "the message has a block of a type that is not known; it is kept as it is",
         UNKNOWN_CONTENT: "more than 5% of the file's bytes are of kinds that are not known",
         "other-copy": "another copy of the log says as much, or more",
+        "diverged-copy": (
+            "a copy of the log went on in another way: what it says is kept as well, as a branch"
+        ),
+        "unreadable-branch": (
+            "a copy of the log went on in another way, and sub-agents stand inside it: import it "
+            "by itself into the same store, which adds it as a branch"
+        ),
         "stray": "the record belongs to no conversation",
         "unreadable-file": "the file cannot be read",
     }

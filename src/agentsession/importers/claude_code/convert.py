@@ -125,9 +125,11 @@ class Conversion:
             record.number = self.accounts.open(record.type or "line", self._name(record))
 
     def _name(self, record: Record) -> str:
-        if len(self._conversation.logs) == 1:
+        logs = self._conversation.logs
+        if len(logs) == 1:
             return record.where
-        return f"{self._conversation.logs[record.file].name}: {record.where}"
+        log = logs[record.file]
+        return f"{log.path if self._conversation.diverged else log.name}: {record.where}"
 
     def _header(self, start: str) -> Header:
         conversation = self._conversation
@@ -176,11 +178,18 @@ class Conversion:
 
     def _left_out(self) -> None:
         """Account for the other copies of the logs."""
-        for log in self._conversation.copies:
-            names_of = [f"{log.path}: line {line + 1}" for line in range(log.records)]
-            for number in self.accounts.open_all("record", names_of):
-                self.accounts.left_out(number, "other-copy")
-            self.accounts.find("other-copy", str(log.path), log.records)
+        conversation = self._conversation
+        for copies, code in (
+            (conversation.copies, "other-copy"),
+            (conversation.unmerged, "unreadable-branch"),
+        ):
+            for log in copies:
+                names_of = [f"{log.path}: line {line + 1}" for line in range(log.records)]
+                for number in self.accounts.open_all("record", names_of):
+                    self.accounts.left_out(number, code)
+                self.accounts.find(code, str(log.path), log.records)
+        for log in conversation.diverged:
+            self.accounts.find("diverged-copy", str(log.path))
 
     def _answered(self) -> dict[str, Request]:
         """The logged request of each answer that has one."""

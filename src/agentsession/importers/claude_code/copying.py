@@ -1,17 +1,33 @@
 """Copies: logs that stand in several places, in a copied home or a folder that was renamed.
 
-Of the copies of one log the one that says most is read; folders that have copies of each other
-are looked at as one, so that what belongs together is found whichever copy it is in.
+Of the copies of one log the one that says most is read, and those that went on in another way;
+folders that have copies of each other are looked at as one, so that what belongs together is
+found whichever copy it is in.
 
 Spec: decision D11.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
 
+import msgspec
+
+from agentsession.importers.claude_code import names
+from agentsession.importers.claude_code.lines import (
+    REFUSALS,
+    members_of,
+    raw_lines,
+    split_tail,
+    text_of,
+)
 from agentsession.importers.claude_code.looking import Log
+
+_CHUNK: Final = 1 << 20
+_SAID: Final = names.TREE - {names.PROGRESS}
 
 
 @dataclass(slots=True)
@@ -21,10 +37,17 @@ class Folder:
     Attributes:
         logs: one copy of each log, in the order of the folders.
         copies: the other copies of a log, by its path.
+        diverged: the copies that say what no other does, by the same path.
     """
 
     logs: list[Log] = field(default_factory=list)
     copies: dict[str, list[Log]] = field(default_factory=dict)
+    diverged: dict[str, list[Log]] = field(default_factory=dict)
+
+    def told_by(self, log: Log) -> list[Log]:
+        """Return the files to read for a log: itself and its diverged copies, oldest first."""
+        every = [log, *self.diverged.get(str(log.path), ())]
+        return sorted(every, key=lambda one: (one.last, one is log))
 
 
 def folders_of(found: Sequence[Sequence[Log]]) -> list[Folder]:
@@ -53,8 +76,59 @@ def folders_of(found: Sequence[Sequence[Log]]) -> list[Folder]:
             if id(log) in best:
                 folder.logs.append(log)
                 if lesser[id(log)]:
-                    folder.copies[str(log.path)] = lesser[id(log)]
+                    _part(folder, log, lesser[id(log)])
     return list(folders.values())
+
+
+def _part(folder: Folder, log: Log, copies: Sequence[Log]) -> None:
+    """Part the other copies of a log into those that say nothing more, and those that do."""
+    said: set[str] | None = None
+    for copy in copies:
+        found = folder.copies
+        if not _begins(log.path, copy.path):
+            said = set(_said_in(log.path)) if said is None else said
+            more = set(_said_in(copy.path)) - said
+            if more:
+                said |= more
+                found = folder.diverged
+        found.setdefault(str(log.path), []).append(copy)
+
+
+def _begins(path: Path, copy: Path) -> bool:
+    """Return whether a file begins with all that a copy of it has."""
+    try:
+        with path.open("rb") as mine, copy.open("rb") as theirs:
+            while chunk := theirs.read(_CHUNK):
+                if mine.read(len(chunk)) != chunk:
+                    return False
+    except OSError:
+        return False
+    return True
+
+
+class _Said(msgspec.Struct, gc=False):
+    type: Any = None
+    uuid: Any = None
+
+
+_decode: Final = msgspec.json.Decoder(_Said).decode
+
+
+def _said_in(path: Path) -> Iterator[str]:
+    """Yield the ids of what was said in a file."""
+    try:
+        for line in raw_lines(path):
+            try:
+                every = [_decode(line)]
+            except REFUSALS:
+                parts = [members_of(part) or {} for part in split_tail(line)]
+                every = [_Said(text_of(m.get("type")), text_of(m.get("uuid"))) for m in parts]
+            for said in every:
+                kind, uuid = said.type, said.uuid
+                if isinstance(kind, str) and kind in _SAID and isinstance(uuid, str) and uuid:
+                    yield uuid
+    except OSError:
+        return
 
 
 def _add(copies: list[list[tuple[int, Log]]], place: int, log: Log) -> None:

@@ -36,6 +36,8 @@ class Conversation:
         warmup: whether the program started it by itself.
         known_parent: whether the session it was spawned by is in the source.
         copies: other copies of its logs, which are not read.
+        diverged: copies of its logs that went on in another way; they are among its logs.
+        unmerged: copies that did so, and are not read: sub-agents stand inside them.
     """
 
     id: str
@@ -49,6 +51,8 @@ class Conversation:
     warmup: bool = False
     known_parent: bool = True
     copies: list[Log] = field(default_factory=list)
+    diverged: list[Log] = field(default_factory=list)
+    unmerged: list[Log] = field(default_factory=list)
 
     @property
     def is_agent(self) -> bool:
@@ -71,13 +75,14 @@ class Sources:
         every = [[look(log) for log in logs(path)] for path in self.paths]
         self.logs += [log for found in every for log in found]
         for folder in folders_of(every):
-            self._sort(folder.logs)
+            self._sort(folder)
             self._copy(folder)
         self._name_titles()
 
     # Which logs are which conversation.
 
-    def _sort(self, found: list[Log]) -> None:
+    def _sort(self, folder: Folder) -> None:
+        found = folder.logs
         sessions = [log for log in found if not log.is_agent and log.tree]
         agents = [log for log in found if log.is_agent and log.tree]
         self.strays += [log for log in found if not log.tree]
@@ -90,11 +95,12 @@ class Sources:
             self.conversations[new.id] = new
             for log in group:
                 parents[log.name] = new
+            _diverge(new, folder)
         self._fork([parents[group[0].name] for group in groups])
         for group in groups:
             self._sidechains(parents[group[0].name])
         for log in agents:
-            self._agent(log, parents)
+            self._agent(log, parents, folder)
 
     def _copy(self, folder: Folder) -> None:
         """Give the copies of logs to the conversations that these are of."""
@@ -139,7 +145,7 @@ class Sources:
                     name, [log], root, parent.id, call, title=prompt[:80]
                 )
 
-    def _agent(self, log: Log, parents: Mapping[str, Conversation]) -> None:
+    def _agent(self, log: Log, parents: Mapping[str, Conversation], folder: Folder) -> None:
         parent = parents.get(log.session) or parents.get(_session_folder(log.path))
         call = string(log.meta.get("toolUseId"))
         if not call and parent is not None:
@@ -152,7 +158,7 @@ class Sources:
         name = agent_session(parent.id if parent is not None else owner, log.agent)
         if name in self.conversations:
             name = f"{name}-{_short(str(log.path))}"
-        self.conversations[name] = Conversation(
+        new = self.conversations[name] = Conversation(
             name,
             [log],
             parent=parent.id if parent is not None else log.session,
@@ -161,6 +167,7 @@ class Sources:
             warmup=log.prompt == names.WARMUP and not call,
             known_parent=parent is not None,
         )
+        _diverge(new, folder)
 
     def _name_titles(self) -> None:
         """Give summaries, which stand in any file, to the conversation that they name."""
@@ -212,6 +219,21 @@ class Sources:
             for other in others(path):
                 found[str(other)] = None
         return found
+
+
+def _diverge(conversation: Conversation, folder: Folder) -> None:
+    """Have a conversation read the copies of its logs that went on in another way."""
+    logs: list[Log] = []
+    for log in conversation.logs:
+        every = folder.told_by(log)
+        others = [one for one in every if one is not log]
+        if any(one.sidechains and not one.is_agent for one in every):
+            conversation.unmerged += others
+            every = [log]
+        else:
+            conversation.diverged += others
+        logs += every
+    conversation.logs = logs
 
 
 def agent_session(parent: str, agent: str) -> str:
