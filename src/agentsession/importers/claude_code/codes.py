@@ -49,6 +49,9 @@ CODES: Final = MappingProxyType(
         "child-without-parent": "the agent's parent is not in the source",
         "fork-copy": "the record was copied from the session this one was forked from",
         "model-from-answer": "the model is the one that answered; what was asked for is not stored",
+        "cwd-impossible": (
+            "the working directory has a zero byte: it is in an entry, and not in the header"
+        ),
         # Times.
         "time-missing": "a record has no usable time; that of the record before it stands in",
         # Accounting.

@@ -142,12 +142,17 @@ class Conversion:
                 self.accounts.find("child-without-call", conversation.id)
             if conversation.warmup:
                 self.accounts.find("warmup-agent", conversation.id)
+        cwd = first.cwd if first is not None else ""
+        if "\0" in cwd:
+            # No folder of a store can have its name; the surroundings still tell of it.
+            self.accounts.find("cwd-impossible", conversation.id)
+            cwd = ""
         return Header(
             format=FORMAT,
             id=conversation.id,
             created_at=start,
             harness=Harness(names.HARNESS, release),
-            cwd=first.cwd if first is not None else "",
+            cwd=cwd,
             parent_session=conversation.parent,
             spawned_by=conversation.call,
         )

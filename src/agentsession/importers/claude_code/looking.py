@@ -29,6 +29,7 @@ from agentsession.importers.claude_code.lines import (
     value_of,
 )
 from agentsession.importers.claude_code.places import AGENT, is_agent_name
+from agentsession.stores.layout import id_problem
 
 _HEAD: Final = 6
 _NO_TITLES: Final = ("Invalid API key", "API Error", "Credit balance")
@@ -224,7 +225,7 @@ def _look_at_tree(log: Log, seen: _Seen, uuid: str) -> None:
         log.uuids.add(key_of(uuid))
     if not log.cwd:
         log.cwd = seen.cwd or ""
-    if not log.session:
+    if not log.session and session and not id_problem(session):
         log.session = session
     if session != log.name and not log.is_agent:
         log.foreign = session

@@ -94,6 +94,7 @@ class Transcript:
         self._beside: dict[Record, list[Record]] = {}
         self._results: dict[str, Record] = {}
         self._owner: dict[str, Answer] = {}
+        self._alike: dict[tuple[str, str, str], Record] = {}
         before: Record | None = None
         for index, record in enumerate(records):
             record.index = index
@@ -105,19 +106,30 @@ class Transcript:
 
     def _take(self, record: Record, before: Record | None) -> None:
         known = self.by_uuid.get(record.uuid)
+        if known is not None and _sort_of(known) != _sort_of(record):
+            known = self._namesake(record, known)
         if known is not None:
             record.original = known
             if known.is_error and not record.is_error and known.unflagged_from is None:
                 known.unflagged_from = record.file
             return
-        self.by_uuid[record.uuid] = record
         record.above = parent = self._found_parent(record, before)
+        self.by_uuid[record.uuid] = record
         if record.is_answer:
             self._take_answer(record)
         elif record.type == names.USER:
             self._take_results(record)
         if parent is not None and (record.type == names.ATTACHMENT or record.is_local_command):
             self._beside.setdefault(parent, []).append(record)
+
+    def _namesake(self, record: Record, known: Record) -> Record | None:
+        """Return what a record is a copy of whose id something else has; ``None`` for nothing.
+
+        What stands below such an id stands below the later of the two.
+        """
+        self._alike.setdefault(_sort_of(known), known)
+        found = self._alike.setdefault(_sort_of(record), record)
+        return None if found is record else found
 
     def _found_parent(self, record: Record, before: Record | None) -> Record | None:
         if not record.parent:
@@ -219,3 +231,8 @@ class Transcript:
     def originals(self) -> Iterable[Record]:
         """Yield the records of the tree that are no copies."""
         return (record for record in self.records if record.is_tree and record.original is None)
+
+
+def _sort_of(record: Record) -> tuple[str, str, str]:
+    """What all copies of a record have in common under its id."""
+    return record.uuid, record.type, "" if record.is_synthetic else record.message_id

@@ -55,8 +55,10 @@ def usage_of(native: object) -> dict[str, Any] | None:
 
 
 def count(value: object) -> int:
-    """Return a count; 0 for what is none."""
-    return value if type(value) is int and 0 < value < _MOST else 0
+    """Return a count, which may be spelled as a whole number with a fraction; 0 for none."""
+    if type(value) is int:
+        return value if 0 < value < _MOST else 0
+    return int(value) if type(value) is float and 0 < value < _MOST and value % 1 == 0 else 0
 
 
 def is_odd(native: object) -> bool:
