@@ -7,34 +7,50 @@ context, and so did a backtrack up to 0.77. Spec: codex 5.2 and 5.3.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from agentsession.importers.codex import lines
 from agentsession.importers.codex.lines import Line, integer, mapping, string
 from agentsession.importers.codex.rollouts import Index, Rollout, id_time
+from agentsession.importers.codex.units import is_output
+from agentsession.timestamp import Timestamp
 
 _PAUSE: Final = 250_000_000
+_AT_ONCE: Final = 50_000_000
 _SKIPPED: Final = 64
 _RENEWED: Final = frozenset({"id", "type"})
+_COUNTER: Final = "token_count"
+_SETTINGS: Final = "thread_settings_applied"
 
 
 def copied_lines(index: Index, rollout: Rollout) -> int:
-    """Return how many lines behind a file's first one were copied from another thread."""
+    """Return how many lines behind a file's first one were copied from another thread.
+
+    The file itself tells which of its lines are older than it, so that what it copied is known
+    as such also where its parent's log is damaged, shorter, or not there. The parent's lines
+    tell of those that could be either's.
+    """
     start = integer(rollout.meta.get("subagent_history_start_ordinal"))
     if start is not None:
         return _before(rollout, start)
     origin = string(rollout.meta.get("forked_from_id")) or rollout.copied_from
     if not origin or rollout.base[0]:
         return 0
-    if not rollout.copied_from:
+    if not rollout.copied_from and not _lost_its_copied_head(rollout):
         # The parent's own first line begins every copy.
         return 0
     parent = index.file(origin) or index.file(rollout.copied_from)
-    if parent is not None and parent.path != rollout.path:
-        found = _shared(rollout, parent)
-        if found:
-            return found
-    return _told_by_times(rollout)
+    known = parent is not None and parent.path != rollout.path
+    return _copied(rollout, parent.lines() if parent is not None and known else iter(()))
+
+
+def _lost_its_copied_head(rollout: Rollout) -> bool:
+    """Whether a fork's second line is damaged, or of a turn that is older than the file."""
+    second = next(_own(rollout), None)
+    if second is None:
+        return False
+    return second.kind == lines.BROKEN or _Times(lines.moment(rollout.created)).is_older(second)
 
 
 def _own(rollout: Rollout) -> Iterator[Line]:
@@ -53,21 +69,49 @@ def _before(rollout: Rollout, start: int) -> int:
     return count
 
 
-def _shared(rollout: Rollout, parent: Rollout) -> int:
-    """How many lines say what the parent's say, one after the other."""
-    theirs = parent.lines()
-    count = 0
-    for line in _own(rollout):
-        for _ in range(_SKIPPED):
-            other = next(theirs, None)
-            if other is None or _is_same(line, other):
-                break
-        else:
+def _copied(rollout: Rollout, theirs: Iterator[Line]) -> int:
+    """How many lines are copies, by what the file tells and by what the parent says."""
+    times = _Times(lines.moment(rollout.created))
+    shared = told = sure = maybe = 0
+    sharing, older = True, True
+    for count, line in enumerate(_own(rollout), 1):
+        sharing = sharing and _is_next(line, theirs)
+        if sharing:
+            shared = count
+        older = older and times.goes_on(line)
+        if older:
+            # Settings are written again right before the file's own first turn.
+            told = told if line.name == _SETTINGS else count
+            if times.is_older(line):
+                sure = count
+            elif times.at_once and _is_made(line):
+                maybe = count
+        if not sharing and not older:
             break
+    if not shared:
+        return told
+    # Without a border nothing tells a copied answer from one of the file's own.
+    return max(shared, sure, 0 if older else maybe)
+
+
+def _is_next(line: Line, theirs: Iterator[Line]) -> bool:
+    """Whether the parent soon says what a line says."""
+    for _ in range(_SKIPPED):
+        other = next(theirs, None)
         if other is None:
-            break
-        count += 1
-    return count
+            return False
+        if _is_same(line, other):
+            return True
+    return False
+
+
+def _is_made(line: Line) -> bool:
+    """Whether there was a model's answer where a line was first written."""
+    if line.kind == lines.ITEM:
+        return is_output(line.name, string(line.payload.get("role")))
+    if line.name == _COUNTER:
+        return isinstance(line.payload.get("info"), dict)
+    return line.kind in {lines.USAGE, lines.COMPACTED}
 
 
 def _is_same(line: Line, other: Line) -> bool:
@@ -83,26 +127,43 @@ def _is_same(line: Line, other: Line) -> bool:
     return bool(shared) and all(mine[name] == theirs[name] for name in shared)
 
 
-def _told_by_times(rollout: Rollout) -> int:
-    """How many lines are of turns older than the file, or came with it in one go."""
-    began = lines.moment(rollout.created)
-    count = 0
-    before: int | None = None
-    for line in _own(rollout):
+@dataclass(slots=True)
+class _Times:
+    """What the times of a file's lines tell of copies: they came in one go, of older turns.
+
+    Attributes:
+        began: when the file was begun.
+        at_once: whether all lines without a turn came without a pause a model could answer in.
+    """
+
+    began: Timestamp | None
+    at_once: bool = True
+    _before: int | None = None
+
+    def is_older(self, line: Line) -> bool:
+        """Return whether a line is of a turn that is older than the file."""
         turn = id_time(_turn_of(line))
-        if turn is not None and began is not None and turn * 1_000_000 >= began.nanoseconds:
-            break
+        return (
+            turn is not None
+            and self.began is not None
+            and turn * 1_000_000 < self.began.nanoseconds
+        )
+
+    def goes_on(self, line: Line) -> bool:
+        """Return whether a line may have come with those before it."""
+        turn = id_time(_turn_of(line))
+        if turn is not None and self.began is not None and not self.is_older(line):
+            return False
         now = lines.moment(line.time)
-        if (
-            turn is None
-            and now is not None
-            and before is not None
-            and now.nanoseconds - before > _PAUSE
-        ):
-            break
-        before = now.nanoseconds if now is not None else before
-        count += 1
-    return count
+        if now is None:
+            return True
+        if turn is None and self._before is not None:
+            pause = now.nanoseconds - self._before
+            self.at_once = self.at_once and pause <= _AT_ONCE
+            if pause > _PAUSE:
+                return False
+        self._before = now.nanoseconds
+        return True
 
 
 def _turn_of(line: Line) -> str:
