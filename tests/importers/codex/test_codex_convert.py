@@ -572,6 +572,59 @@ def test_copies_of_a_file_are_counted_and_left_out(tmp_path: Path) -> None:
     assert importer.report(source).read == len(converted.records)
 
 
+def every_text(converted: Converted) -> set[str]:
+    return {e.item.text for e in converted.session.entries if isinstance(e, ItemEntry)}
+
+
+def test_copies_that_went_on_differently_are_branches(tmp_path: Path) -> None:
+    began = [meta(), said("user", "q"), said("assistant", "a"), counters(100, 100)]
+    one = [*began, said("user", "q2"), said("assistant", "b"), counters(200, 100)]
+    one += [said("user", "q3"), said("assistant", "c"), counters(300, 100)]
+    two = [*began, said("user", "OTHER"), said("assistant", "d"), counters(300, 200)]
+    write(tmp_path / "x", one)
+    other = write(tmp_path / "y", two)
+    older = write(tmp_path / "z", two[:-1])
+    importer = Codex()
+    (source,) = importer.find([tmp_path])
+    (native,) = importer.sessions(source)
+    converted = importer.convert(source, native.id)
+    assert every_text(converted) == {"q", "a", "q2", "b", "q3", "c", "OTHER", "d"}
+    # The session stands where the copy that was joined last ended.
+    assert texts(converted) == ["q", "a", "OTHER", "d"]
+    assert Counter(r.code for r in converted.records)["other-copy"] == len(two) - 1
+    known = {entry.id for entry in converted.session.entries}
+    assert all(set(record.entry_ids) <= known for record in converted.records)
+    rest = importer.report(source)
+    assert rest.read == len(converted.records) == len(one) + 2 * len(two) - 1
+    (told,) = rest.findings
+    assert (told.code, told.where) == ("diverged-copy", str(other))
+    assert str(older) not in told.where
+    used = [record.usage["input_tokens"] for record in importer.usage_records(source)]
+    assert used == [100, 100, 100, 200]
+    # As two imports leave it; another import of all finds nothing new.
+    both, apart = MemoryStore(), MemoryStore()
+    assert merge(both, converted.session).action == Action.CREATED
+    assert merge(both, converted.session).action == Action.UNCHANGED
+    merge(apart, convert(tmp_path / "x").session)
+    merge(apart, convert(tmp_path / "y").session)
+    assert dump(both.open(native.id)) == dump(apart.open(native.id))
+
+
+def test_a_diverged_fork_knows_where_it_comes_from(tmp_path: Path) -> None:
+    parent = [meta(OTHER), said("user", "q"), said("assistant", "a"), counters(100, 100)]
+    began = [meta(forked_from_id=OTHER), *parent]
+    write(tmp_path / "x", parent, OTHER)
+    write(tmp_path / "x", [*began, said("user", "one"), said("user", "longer")])
+    write(tmp_path / "y", [*began, said("user", "two")])
+    converted = convert(tmp_path)
+    assert "fork-origin-unknown" not in codes(converted)
+    assert {"one", "longer", "two"} <= every_text(converted)
+    importer = Codex()
+    (source,) = importer.find([tmp_path])
+    assert [native.id for native in importer.sessions(source)] == [OTHER, THREAD]
+    assert len(list(importer.usage_records(source))) == 1
+
+
 def test_an_unknown_thread_is_refused(tmp_path: Path) -> None:
     write(tmp_path, [meta()])
     with pytest.raises(NoSession):

@@ -71,6 +71,7 @@ CODES: Final = MappingProxyType(
         "undo-snapshot": "a commit for undoing is no part of the conversation",
         "setting-unchanged": "the settings are those already in force",
         "usage-repeated": "the counters were written again without a call",
+        "diverged-copy": ("a copy of a file went on differently: what only it holds is a branch"),
         "other-copy": "the same file stands elsewhere in the source, and holds no less",
     }
 )

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from agentsession.importers.codex import lines
 from agentsession.importers.codex.copies import copied_lines
+from agentsession.importers.codex.diverging import Kept
 from agentsession.importers.codex.lines import Line, mapping, string
 from agentsession.importers.codex.rollouts import Index, Rollout
 from agentsession.importers.codex.usage import (
@@ -52,6 +53,19 @@ def records_of(index: Index, tell: Tell | None = None) -> Iterator[UsageRecord]:
             if not os.access(rollout.path, os.R_OK):
                 Unread(rollout.path, tell).file(OSError(_CLOSED))
             yield from _Counting(index, rollout, Unread(rollout.path, tell)).records()
+        yield from _diverged(index, thread, tell)
+
+
+def _diverged(index: Index, thread: str, tell: Tell | None) -> Iterator[UsageRecord]:
+    """What only the copies of a thread's files hold that went on differently."""
+    kept: dict[tuple[str, str], Kept] = {}
+    for other in index.diverged.get(thread, ()):
+        if other.key not in kept:
+            first = next(one for one in index.threads[thread] if one.key == other.key)
+            kept[other.key] = Kept(first.lines())
+        known = kept[other.key]
+        yield from _Counting(index, other, Unread(other.path, tell), known).records()
+        known.take(other.lines())
 
 
 class _Used(NamedTuple):
@@ -67,6 +81,7 @@ class _Counting:
     index: Index
     rollout: Rollout
     unread: Unread
+    known: Kept | None = None
     counter: Counter = field(default_factory=Counter)
     model: str = ""
     provider: str = ""
@@ -79,7 +94,7 @@ class _Counting:
         for at, line in enumerate(self.rollout.lines(_MARKS)):
             if line.kind == lines.BROKEN:
                 self.unread.line(_number_of(line))
-            if 0 < at <= copied:
+            if 0 < at <= copied or (self.known is not None and self.known.holds((line,))):
                 self._pass(line)
                 continue
             used = list(self._read(line))

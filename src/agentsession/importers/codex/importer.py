@@ -15,6 +15,7 @@ from agentsession.findings import Finding
 from agentsession.importers.base import Converted, Importer, NativeSession, Rest, Source
 from agentsession.importers.codex.codes import CODES
 from agentsession.importers.codex.counting import records_of
+from agentsession.importers.codex.joining import joined
 from agentsession.importers.codex.lines import string
 from agentsession.importers.codex.places import find, home
 from agentsession.importers.codex.rollouts import Index
@@ -22,13 +23,15 @@ from agentsession.importers.codex.session import Conversion
 from agentsession.importers.usage import Tell, UsageRecord
 
 _BAD_PLACE: Final = "unreadable-place"
+_DIVERGED: Final = "diverged-copy"
 
 
 class Codex(Importer):
     """Imports the threads of the Codex CLI from its rollout files.
 
     All files of a home directory are one source: a thread that stands in several files is one
-    session, and links are resolved over all of them.
+    session, and links are resolved over all of them. Of copies of one file that went on
+    differently, each is a branch of the session; the largest comes first.
     """
 
     name = "codex"
@@ -71,15 +74,22 @@ class Codex(Importer):
         index = self._index(source)
         if session_id not in index.threads:
             raise NoSession(f'no thread has the id "{session_id}"', session_id=session_id)
-        return Conversion(index, session_id).run()
+        converted = Conversion(index, session_id).run()
+        for other in index.diverged.get(session_id, ()):
+            alone = Index((other.path,), source.paths)
+            converted = joined(converted, Conversion(alone, session_id).run())
+        return converted
 
     def report(self, source: Source) -> Rest:
         """Return what a source holds beside its threads, and how many lines they have."""
         index = self._index(source)
         findings = [Finding(_BAD_PLACE, CODES[_BAD_PLACE], place) for place in index.unreadable]
+        for others in index.diverged.values():
+            findings += [Finding(_DIVERGED, CODES[_DIVERGED], other.path) for other in others]
         read = 0
         for thread, files in index.threads.items():
-            for rollout in (*files, *index.copies.get(thread, ())):
+            less = (*index.diverged.get(thread, ()), *index.copies.get(thread, ()))
+            for rollout in (*files, *less):
                 read += sum(1 for _ in rollout.lines())
                 if not os.access(rollout.path, os.R_OK):
                     findings.append(Finding(_BAD_PLACE, CODES[_BAD_PLACE], rollout.path))

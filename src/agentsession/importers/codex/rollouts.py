@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from agentsession import text
 from agentsession.errors import AgentSessionError
 from agentsession.importers.codex import lines
 from agentsession.importers.codex.databases import Told, read_home
+from agentsession.importers.codex.diverging import Kept, is_beginning
 from agentsession.importers.codex.lines import Line, mapping, string
 from agentsession.importers.codex.tools import child_of
 from agentsession.timestamp import Timestamp
@@ -28,6 +29,8 @@ _CHUNK: Final = 1 << 16
 _LOOKED_AT: Final = 4
 _SIGNS: Final = frozenset({"instructions", "cli_version", "originator", "model_provider"})
 _VERSION_7: Final = "7"
+
+_Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,11 @@ class Rollout:
     archived: bool = False
     meta: dict[str, Any] = field(default_factory=dict)
     copied_from: str = ""
+
+    @property
+    def key(self) -> _Key:
+        """What all copies of the file have in common."""
+        return self.thread, self.segment
 
     @property
     def base(self) -> tuple[str, int | None]:
@@ -198,42 +206,63 @@ class Index:
 
     Args:
         paths: the files and directories of the source.
+        beside: files and directories whose threads are no part of the source, but are known
+            to it: what its own fork from, or go on from, may stand there.
 
     Attributes:
-        threads: the files of each thread, oldest first.
+        threads: the files of each thread, oldest first, those beside it among them.
+        own: the threads of the source.
         copies: files that stand elsewhere too, and hold no more.
+        diverged: of each thread, files that stand elsewhere too, and went on differently.
         told: what the databases say.
         unreadable: directories and files that cannot be read.
     """
 
-    def __init__(self, paths: Iterable[str]) -> None:
+    def __init__(self, paths: Iterable[str], beside: Iterable[str] = ()) -> None:
         self.threads: dict[str, list[Rollout]] = {}
         self.copies: dict[str, list[Rollout]] = {}
+        self.diverged: dict[str, list[Rollout]] = {}
         self.unreadable: list[str] = []
         self.told = Told()
         self._calls: dict[str, dict[str, str]] = {}
-        best: dict[tuple[str, str], Rollout] = {}
-        for path in rollout_files(paths, self.unreadable):
-            rollout = rollout_at(path)
-            if rollout is None:
-                continue
-            key = (rollout.thread, rollout.segment)
-            other = best.get(key)
-            if other is None or rollout.size > other.size:
-                best[key] = rollout
-            lesser = other if best[key] is rollout else rollout
-            if lesser is not None:
-                self.copies.setdefault(rollout.thread, []).append(lesser)
-        for home in homes(paths):
-            self.told = self.told.with_more(read_home(home))
+        best, lesser = _best(rollout_files(paths, self.unreadable))
+        self.own = frozenset(thread for thread, _ in best)
+        bases: list[Rollout] = []
+        if beside:
+            others, _ = _best(rollout_files(beside, []))
+            bases = [r for k, r in others.items() if k not in best and r.thread in self.own]
+            best = {**{k: r for k, r in others.items() if r.thread not in self.own}, **best}
+        else:
+            for home in homes(paths):
+                self.told = self.told.with_more(read_home(home))
+        self._part(best, lesser)
         for rollout in best.values():
             self.threads.setdefault(rollout.thread, []).append(rollout)
         for files in self.threads.values():
             files.sort(key=lambda rollout: (rollout.created, rollout.segment, rollout.name))
-        self._by_id = {r.segment or r.thread: r for f in self.threads.values() for r in f}
+        known = [r for files in self.threads.values() for r in files]
+        self._by_id = {r.segment or r.thread: r for r in (*bases, *known)}
+
+    def _part(self, best: Mapping[_Key, Rollout], lesser: Sequence[Rollout]) -> None:
+        """Tell copies from files that went on differently."""
+        kept: dict[_Key, Kept] = {}
+        other: set[str] = set()
+        for rollout in sorted(lesser, key=lambda rollout: (-rollout.size, rollout.path)):
+            first = best[rollout.key]
+            if is_beginning(rollout.path, first.path):
+                continue
+            if rollout.key not in kept:
+                kept[rollout.key] = Kept(first.lines())
+            if not kept[rollout.key].holds(rollout.lines()):
+                self.diverged.setdefault(rollout.thread, []).append(rollout)
+                other.add(rollout.path)
+                kept[rollout.key].take(rollout.lines())
+        for rollout in lesser:
+            if rollout.path not in other:
+                self.copies.setdefault(rollout.thread, []).append(rollout)
 
     def ordered(self) -> list[str]:
-        """Return the ids of all threads, parents before their children, oldest first."""
+        """Return the ids of its threads, parents before their children, oldest first."""
         oldest = sorted(self.threads, key=lambda thread: (self.threads[thread][0].created, thread))
         found: dict[str, None] = {}
 
@@ -247,7 +276,7 @@ class Index:
 
         for thread in oldest:
             place(thread, frozenset())
-        return list(found)
+        return [thread for thread in found if thread in self.own]
 
     def file(self, name: str) -> Rollout | None:
         """Return the first file of a thread, or a segment; ``None`` when it is not here."""
@@ -289,6 +318,22 @@ class Index:
 
 
 _DEEPEST: Final = 200
+
+
+def _best(paths: Iterable[str]) -> tuple[dict[_Key, Rollout], list[Rollout]]:
+    """Of the rollouts of each name the one that holds most, and all the others."""
+    best: dict[_Key, Rollout] = {}
+    lesser: list[Rollout] = []
+    for path in paths:
+        rollout = rollout_at(path)
+        if rollout is None:
+            continue
+        other = best.get(rollout.key)
+        if other is None or rollout.size > other.size:
+            best[rollout.key] = rollout
+        if other is not None:
+            lesser.append(other if best[rollout.key] is rollout else rollout)
+    return best, lesser
 
 
 def _task_of(line: Line) -> str:
