@@ -38,6 +38,11 @@ def planted(where: str) -> Log:
     # The second record of the answer says its tokens again, and is the one that counts.
     log.say("a1", "m1", "One.", usage=first)
     log.call("a2", "m1", "t1")
+    marks: dict[str, Any] = log.lines[-1]["message"]["content"][0]
+    marks |= {"caller": {"type": "direct"}, "cache_control": {"type": "ephemeral"}}
+    for mark in ("caller", "cache_control"):
+        if where == f"message.content[].{mark}.zzNew":
+            marks[mark] |= NEW
     part = {"type": "text", "text": "done"}
     log.result("r1", "t1", [part | NEW if "content[].content[]" in where else part])
     shown = {"content": "<system-reminder>\nToday\n</system-reminder>"}
@@ -61,6 +66,8 @@ def planted(where: str) -> Log:
         "message.usage.zzNew",
         "message.usage.cache_creation.zzNew",
         "message.content[].content[].zzNew",
+        "message.content[].caller.zzNew",
+        "message.content[].cache_control.zzNew",
         "rendered[].zzNew",
         "rendered",
     ],

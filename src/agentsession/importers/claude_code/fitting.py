@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from agentsession.importers.claude_code.heads import ResultBlock
+from agentsession.importers.claude_code.heads import NOTHING, CallBlock, ResultBlock
 from agentsession.importers.claude_code.lines import REFUSALS
 
 
@@ -44,6 +44,17 @@ class _Usage(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     fallback_credit: msgspec.Raw = msgspec.Raw(b"")
 
 
+class _Mark(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    type: str = ""
+    ttl: str | None = None
+    scope: str | None = None
+
+
+class _Caller(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    type: str = ""
+    tool_id: str | None = None
+
+
 class _Words(msgspec.Struct, tag_field="type", tag="text", gc=False, forbid_unknown_fields=True):
     text: msgspec.Raw = msgspec.Raw(b"")
 
@@ -57,6 +68,8 @@ class _Rendered(msgspec.Struct, gc=False, forbid_unknown_fields=True):
 
 
 _usage: Final = msgspec.json.Decoder(_Usage).decode
+_mark: Final = msgspec.json.Decoder(_Mark | None).decode
+_caller: Final = msgspec.json.Decoder(_Caller | None).decode
 _parts: Final = msgspec.json.Decoder(list[_Words | _Image]).decode
 _rendered: Final = msgspec.json.Decoder(list[_Rendered]).decode
 
@@ -79,10 +92,16 @@ def rendered_fits(raw: msgspec.Raw) -> bool:
     return _fits(_rendered, raw)
 
 
-def results_fit(content: object) -> bool:
-    """Return whether the results in a message's plain content hold nothing but known blocks."""
+def blocks_fit(content: object) -> bool:
+    """Return whether the plain blocks of a message hold nothing but what is known."""
     for block in content if isinstance(content, list) else ():
-        if block.__class__ is ResultBlock:
+        if block.cache_control is not NOTHING and not _fits(_mark, block.cache_control):
+            return False
+        kind = block.__class__
+        caller = block.caller if kind is CallBlock or kind is ResultBlock else NOTHING
+        if caller is not NOTHING and not _fits(_caller, caller):
+            return False
+        if kind is ResultBlock:
             # Most results are one string.
             is_words = bytes(memoryview(block.content)[:1]) == b'"'
             if not is_words and not _fits(_parts, block.content):

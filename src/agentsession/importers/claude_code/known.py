@@ -12,15 +12,19 @@ from typing import Final
 from agentsession.importers.claude_code import names
 from agentsession.importers.unknown import Kinds, shape
 
-_BLOCK: Final = "type cache_control caller"
+_BLOCK: Final = "type"
+_MARKS: Final = {
+    "caller": shape("type tool_id"),
+    "cache_control": shape("type ttl scope"),
+}
 
 RESULT: Final = Kinds(
     "type",
     {
         **dict.fromkeys(names.BLOCKS),
-        "text": shape(f"{_BLOCK} text citations"),
-        "image": shape(f"{_BLOCK} source"),
-        "document": shape(f"{_BLOCK} source title context citations"),
+        "text": shape(f"{_BLOCK} text citations", **_MARKS),
+        "image": shape(f"{_BLOCK} source", **_MARKS),
+        "document": shape(f"{_BLOCK} source title context citations", **_MARKS),
         "search_result": None,
         "tool_reference": None,
     },
@@ -32,13 +36,13 @@ CONTENT: Final = Kinds(
     "type",
     {
         **dict.fromkeys(names.BLOCKS),
-        "text": shape(f"{_BLOCK} text citations"),
-        "image": shape(f"{_BLOCK} source"),
-        "document": shape(f"{_BLOCK} source title context citations"),
-        "thinking": shape(f"{_BLOCK} thinking signature"),
-        "redacted_thinking": shape(f"{_BLOCK} data"),
-        "tool_use": shape(f"{_BLOCK} id name input"),
-        "tool_result": shape(f"{_BLOCK} tool_use_id is_error", content=RESULT),
+        "text": shape(f"{_BLOCK} text citations", **_MARKS),
+        "image": shape(f"{_BLOCK} source", **_MARKS),
+        "document": shape(f"{_BLOCK} source title context citations", **_MARKS),
+        "thinking": shape(f"{_BLOCK} thinking signature", **_MARKS),
+        "redacted_thinking": shape(f"{_BLOCK} data", **_MARKS),
+        "tool_use": shape(f"{_BLOCK} id name input", **_MARKS),
+        "tool_result": shape(f"{_BLOCK} tool_use_id is_error", content=RESULT, **_MARKS),
     },
     plain=True,
 )

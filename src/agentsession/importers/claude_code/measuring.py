@@ -14,7 +14,7 @@ import msgspec
 from agentsession.importers.base import UNKNOWN_CONTENT
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.attachments import SNAPSHOT, kind_of
-from agentsession.importers.claude_code.fitting import rendered_fits, results_fit, usage_fits
+from agentsession.importers.claude_code.fitting import blocks_fit, rendered_fits, usage_fits
 from agentsession.importers.claude_code.heads import PlainMessage
 from agentsession.importers.claude_code.known import (
     ATTACHMENTS,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _SPOKEN: Final = frozenset({names.USER, names.ASSISTANT})
 _FITTING: Final = ROLES | {None}
 _LOGGED: Final = frozenset({names.REQUEST, names.SHAPE, names.BLOB})
+_MARKED: Final = re.compile(r"\]\.(?:caller|cache_control)\.")
 _plain: Final = msgspec.json.Decoder(PlainMessage).decode
 
 
@@ -131,7 +132,7 @@ class Measuring:
                 self.unknown.name("unknown-block", name, record.where)
                 if is_copy and not self._is_kept(record, one, in_message=True):
                     self.unknown.keep(one, record.where, record.number)
-            elif one.place.startswith("message.content[") and not one.is_kind and not is_copy:
+            elif _is_in_block(one) and not is_copy:
                 self.unknown.found(one, record.where)
             else:
                 self._found(record, one, in_message=True)
@@ -225,6 +226,13 @@ def _is_plain_to_see(record: Record) -> bool:
     return _is_counted_plainly(record) and not record.unknown_members()
 
 
+def _is_in_block(one: Strange) -> bool:
+    """Whether something stands in a block, whose item has all but the marks of storage."""
+    if one.is_kind or not one.place.startswith("message.content["):
+        return False
+    return _MARKED.search(one.place) is None
+
+
 def _is_counted_plainly(record: Record) -> bool:
     """Whether what is said of an answer's tokens is nothing, or all known."""
     told = record.usage_text
@@ -236,7 +244,7 @@ def _is_counted_plainly(record: Record) -> bool:
 def _in_message(raw: msgspec.Raw | None) -> Iterator[Strange]:
     """Yield what is not known in the text of a message."""
     try:
-        if raw is None or results_fit(_plain(raw).content):
+        if raw is None or blocks_fit(_plain(raw).content):
             return
     except REFUSALS:
         pass

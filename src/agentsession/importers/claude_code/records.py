@@ -17,7 +17,7 @@ import msgspec
 from agentsession import text
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.blocks import Block, content_blocks
-from agentsession.importers.claude_code.fitting import results_fit
+from agentsession.importers.claude_code.fitting import blocks_fit
 from agentsession.importers.claude_code.heads import (
     NOTHING,
     CallBlock,
@@ -248,6 +248,8 @@ class Record:
             self.message_id = intern(message.id)
         self.content = content = message.content
         if isinstance(content, list):
+            # The blocks are let go of before it is asked what is unknown of them.
+            self.is_odd = self.is_odd or not blocks_fit(content)
             self._look_inside(content, head.tool_result)
 
     def _look_inside(self, content: Sequence[Any], tool_result: object) -> None:
@@ -273,8 +275,6 @@ class Record:
                     and block.tool_use_id
                 ]
             )
-            # The blocks are let go of before it is asked what is unknown of them.
-            self.is_odd = self.is_odd or not results_fit(content)
             if tool_result is not None:
                 self.agent = agent_in(tool_result)
 
