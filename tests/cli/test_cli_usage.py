@@ -98,7 +98,7 @@ def test_what_is_not_there(call: Caller, tmp_path: Path) -> None:
     assert call("usage", tmp_path / "none").code == 1
     assert call("usage", "--by", "colour").code == 2
     assert call("usage", tmp_path, "--from", "pi").code == 1
-    assert call("usage", "--from", "nobody").code == 1
+    assert call("usage", "--from", "nobody").code == 2
 
 
 def test_what_cannot_be_read_is_told_and_the_rest_counted(call: Caller, store: Path) -> None:

@@ -56,6 +56,22 @@ _NUMBERS: Final = (
 )
 
 
+def _agents(
+    _context: click.Context, _option: click.Parameter, agents: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Check the agents' names.
+
+    Raises:
+        BadParameter: when there is no such agent.
+    """
+    known = registry.names()
+    for agent in agents:
+        if agent not in known:
+            there = ", ".join(known)
+            raise click.BadParameter(f"{agent!r} is no agent; there are: {there}")
+    return agents
+
+
 @click.command("usage", cls=Command)
 @click.argument("given", metavar="[STORE|PATH]...", nargs=-1, shell_complete=complete_file)
 @click.option(
@@ -67,7 +83,13 @@ _NUMBERS: Final = (
     help="What to group by; by model when not given.",
 )
 @click.option(
-    "-from", "--from", "agents", metavar="AGENT", multiple=True, help="Only this agent's files."
+    "-from",
+    "--from",
+    "agents",
+    metavar="AGENT",
+    multiple=True,
+    callback=_agents,
+    help="Only this agent's files.",
 )
 @click.option(
     "-prices",
