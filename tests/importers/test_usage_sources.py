@@ -315,6 +315,35 @@ def test_counters_that_say_nothing_are_told(tmp_path: Path) -> None:
             count.add(record)
     assert not count.ok
     assert count.report().totals["calls"] == 0
+    # Lines that say what the line before them said are told once, and an import tells as many.
+    told = sum(alarm.count for alarm in count.alarms)
+    (source,) = importer.find([log])
+    (native,) = importer.sessions(source)
+    codes = [record.code for record in importer.convert(source, native.id).records]
+    assert codes.count("unreadable-counts") == told > 0
+
+
+@pytest.mark.parametrize("number", [b'"12"', b"-3", b"1.5"])
+def test_odd_counters_that_are_written_again_are_no_damage(number: bytes, tmp_path: Path) -> None:
+    log = tmp_path / NAMES["codex"]
+    line = b"".join(
+        one for one in INPUTS["codex"].read_bytes().splitlines(True) if b"token_count" not in one
+    )
+    used = b'{"input_tokens":9,"output_tokens":%s,"total_tokens":9}' % number
+    counted = (
+        b'{"timestamp":"2026-03-04T05:06:09.000Z","type":"event_msg","payload":{"type":'
+        b'"token_count","info":{"total_token_usage":%s,"last_token_usage":%s}}}\n' % (used, used)
+    )
+    log.write_bytes(line + counted * 3)
+    importer, count = registry.load("codex"), Count()
+    (source,) = importer.find([log])
+    for record in of_source(importer, source, count.tell):
+        count.add(record)
+    assert count.ok
+    assert [f.code for f in count.report().findings] == ["counts-unreadable"]
+    (native,) = importer.sessions(source)
+    records = importer.convert(source, native.id).records
+    assert [r.code for r in records].count("usage-repeated") == 2
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,8 @@ class Calling(Answering):
         if counted.last is None:
             if call is not None and call.has_output and call.counts is None:
                 call.border = not call.has_results
-            self.accounts.left_out(number, "usage-repeated")
+            code = "unreadable-counts" if counted.unclear else "usage-repeated"
+            self.accounts.left_out(number, code)
             return
         self.native.add(counted.last)
         raw = mapping(mapping(info).get("last_token_usage"))

@@ -56,6 +56,9 @@ CODES: Final = MappingProxyType(
         "time-missing": "a record has no usable time; that of the record before it stands in",
         # Accounting.
         "unreadable-record": "the record is cut or no JSON object",
+        "unreadable-counts": (
+            "the counters are no numbers of tokens: whether they count a call is not known"
+        ),
         "unreadable-place": "a place of the source cannot be read",
         **SENTENCES,
         "unknown-record": "the record has a type Codex never wrote; it is kept as it is",

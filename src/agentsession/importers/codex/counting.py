@@ -86,6 +86,7 @@ class _Counting:
     model: str = ""
     provider: str = ""
     cwd: str = ""
+    unclear: bool = False
 
     def records(self) -> Iterator[UsageRecord]:
         base, end = self.rollout.base
@@ -99,7 +100,7 @@ class _Counting:
                 continue
             used = list(self._read(line))
             yield from (self._record(line, one) for one in used)
-            if not used and line.name == _COUNTER and is_odd(_total(line)):
+            if self.unclear:
                 # What counts here cannot be told from what was counted before.
                 self.unread.line(_number_of(line))
         self.unread.done()
@@ -121,7 +122,7 @@ class _Counting:
             pass
 
     def _read(self, line: Line) -> Iterator[_Used]:
-        payload = line.payload
+        payload, self.unclear = line.payload, False
         if line.kind == lines.META:
             self.provider = string(payload.get("model_provider")) or self.provider
             self.cwd = string(payload.get("cwd")) or self.cwd
@@ -135,6 +136,7 @@ class _Counting:
         elif line.name == _COUNTER:
             info = payload.get("info")
             counted = self.counter.feed(info)
+            self.unclear = counted.unclear
             if counted.hidden is not None:
                 yield _Used(counted.hidden)
             if counted.last is not None:
@@ -160,8 +162,3 @@ class _Counting:
 def _number_of(line: Line) -> int:
     """The number of a line in its file."""
     return int(line.place.rpartition(":")[2].rstrip("+"))
-
-
-def _total(line: Line) -> object:
-    """What a counter line says of the whole thread."""
-    return mapping(line.payload.get("info")).get("total_token_usage")

@@ -80,11 +80,13 @@ def told_of(thread: str, entry: Entry, native: Mapping[str, Any], usage: Any) ->
     if isinstance(entry, ResponseEntry) and not _GIVEN.fullmatch(entry.response_id):
         given = entry.response_id
     slot = ""
+    counts = tokens_of(mapping(usage))
     if not given:
         named = entry.response_id if isinstance(entry, ResponseEntry) else entry.ts_text
         of = string(native.get("usage_of"))
-        slot = f"{entry.type}:{of or named}:{tokens_of(mapping(usage))}"
-    return Told(key_of(thread, given), slot, odd=is_odd(native.get("counted")))
+        slot = f"{entry.type}:{of or named}:{counts}"
+    moment = f"{entry.type}@{entry.ts_text}:{counts}"
+    return Told(key_of(thread, given), slot, odd=is_odd(native.get("counted")), moment=moment)
 
 
 class Counted(NamedTuple):
@@ -93,10 +95,13 @@ class Counted(NamedTuple):
     Attributes:
         last: what the call used that it counts; ``None`` when it counts none.
         hidden: what a call used before it that has no line of its own; ``None`` for none.
+        unclear: whether it says something that is no number of tokens, and so not whether
+            it counts a call.
     """
 
     last: Counts | None = None
     hidden: Counts | None = None
+    unclear: bool = False
 
 
 @dataclass(slots=True)
@@ -111,6 +116,7 @@ class Counter:
     _total: Counts | None = None
     _unknown: bool = False
     _recorded: int = 0
+    _said: object = None
 
     @property
     def silent(self) -> bool:
@@ -119,7 +125,7 @@ class Counter:
 
     def copy(self) -> Counter:
         """Return a counter that goes on from here."""
-        return Counter(self.known, self._total, self._unknown, self._recorded)
+        return Counter(self.known, self._total, self._unknown, self._recorded, self._said)
 
     def record(self) -> None:
         """Say that a call was counted by a record of its own; its counter line follows."""
@@ -137,10 +143,12 @@ class Counter:
         before, after_unknown = self._total, self._unknown
         self._total, self._unknown = total, False
         recorded, self._recorded = self._recorded, 0
+        said, self._said = self._said, info.get("total_token_usage")
         renewed = after_unknown and total == last
         if (total == before and not renewed) or not any(total.values()):
             self._recorded = recorded
-            return Counted()
+            again = bool(recorded) or self._said == said
+            return Counted(unclear=not again and is_odd(self._said))
         if recorded:
             return Counted()
         if renewed or before is None:
