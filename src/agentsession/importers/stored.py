@@ -11,6 +11,7 @@ Spec: decisions D6 and D12.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -27,6 +28,15 @@ from agentsession.session import Session
 _ENTRY: Final = "entry"
 
 
+@dataclass(slots=True)
+class _Held:
+    """A call that a later entry may stand for as well; whether it still counts."""
+
+    entry: Entry
+    record: UsageRecord
+    counts: bool = True
+
+
 class Calls:
     """Tells what calls the entries of one session stand for.
 
@@ -38,7 +48,8 @@ class Calls:
         self._session = session
         harness = session.header.harness
         self._harness = harness.name if harness is not None else ""
-        self._held: dict[str, list[tuple[Entry, UsageRecord]]] = {}
+        self._held: dict[str, list[_Held]] = {}
+        self._named: dict[str, Entry] = {}
 
     def told(self, entry: Entry) -> tuple[Told, float | None]:
         """Return what is to say of a call that an entry stands for, and its recorded cost."""
@@ -60,15 +71,32 @@ class Calls:
         return noted(self._session, entry)
 
     def take(self, entry: Entry, record: UsageRecord, told: Told) -> Iterator[UsageRecord]:
-        """Yield a record, unless the call of its slot may yet be written again."""
+        """Yield a record, unless the call of its slot may yet be written again.
+
+        A log that was damaged at an earlier import may have given a call another name, or
+        none: then it has the same time and the same counts.
+        """
         if not told.slot:
+            self._drop(told.moment, entry)
+            if told.moment:
+                self._named[told.moment] = entry
             yield record
             return
-        held = self._held.setdefault(told.slot, [])
-        held[:] = [(old, one) for old, one in held if self._is_above(old, entry)]
+        named = self._named.get(told.moment)
+        if named is not None and not self._is_above(named, entry):
+            return
+        self._drop(told.slot, entry)
+        self._drop(told.moment, entry)
         if isinstance(entry, CompactionEntry):
             self._take_back(entry, record)
-        held.append((entry, record))
+        held = _Held(entry, record)
+        for name in filter(None, (told.slot, told.moment)):
+            self._held.setdefault(name, []).append(held)
+
+    def _drop(self, name: str, entry: Entry) -> None:
+        """Drop what has a name and stands on other branches than an entry."""
+        for held in self._held.get(name, ()):
+            held.counts = held.counts and self._is_above(held.entry, entry)
 
     def _take_back(self, entry: CompactionEntry, record: UsageRecord) -> None:
         """Drop what an earlier import took for an answer, before the compaction was recorded.
@@ -76,14 +104,13 @@ class Calls:
         It stands where the compaction stands, and used the same.
         """
         used = tokens_of(record.usage)
-        for held in self._held.values():
-            held[:] = [
-                (old, one)
-                for old, one in held
-                if not isinstance(old, ResponseEntry)
-                or tokens_of(one.usage) != used
-                or self._asked_at(old) != entry.parent
-            ]
+        for held in self._all():
+            if (
+                isinstance(held.entry, ResponseEntry)
+                and tokens_of(held.record.usage) == used
+                and self._asked_at(held.entry) == entry.parent
+            ):
+                held.counts = False
 
     def _asked_at(self, response: ResponseEntry) -> str | None:
         """The entry below which an answer begins."""
@@ -97,8 +124,11 @@ class Calls:
 
     def rest(self) -> Iterator[UsageRecord]:
         """Yield the records that were held."""
-        for held in self._held.values():
-            yield from (record for _, record in held)
+        yield from (held.record for held in self._all() if held.counts)
+
+    def _all(self) -> Iterator[_Held]:
+        found = {id(held): held for several in self._held.values() for held in several}
+        yield from found.values()
 
     def _is_above(self, old: Entry, entry: Entry) -> bool:
         """Whether an entry stands on the path to another one, so that both were calls."""

@@ -83,6 +83,7 @@ class Told(NamedTuple):
         key, complete, odd, copied: see :class:`UsageRecord`.
         slot: names the call within the session; an entry that a later import wrote again, on
             a branch, has the slot of the first.
+        moment: the same by its time and counts, where a damaged log may have hidden the name.
     """
 
     key: str = ""
@@ -90,6 +91,7 @@ class Told(NamedTuple):
     complete: bool = True
     odd: bool = False
     copied: bool = False
+    moment: str = ""
 
 
 def of_session(session: Session) -> Iterator[UsageRecord]:

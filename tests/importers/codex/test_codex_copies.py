@@ -13,6 +13,10 @@ from codex_files import OTHER, RECORDINGS, THREAD, counters, event, meta, said, 
 from agentsession.importers.codex import Codex
 from agentsession.importers.codex.copies import copied_lines
 from agentsession.importers.codex.rollouts import Index, Rollout
+from agentsession.importers.counted import Count
+from agentsession.importers.run import Work, import_sessions
+from agentsession.importers.usage import of_session
+from agentsession.stores import JSONLStore, Summary
 
 FORKS = ("0.45.0-tui", "0.145.0-branch", "0.171.0-mixedver", "0.171.0-subagent")
 _TURN = "01a22e3a-5000-7d41-9cfe-9d715fc2d876"
@@ -119,6 +123,36 @@ def test_calls_count_for_the_parent_also_when_its_log_is_damaged(
 
 def _thread_of(path: Path) -> str:
     return path.stem[-36:]
+
+
+@pytest.mark.parametrize("damage", [torn, gone])
+@pytest.mark.parametrize(("name", "at"), [("0.145.0-branch", 1), ("0.171.0-mixedver", 1)])
+def test_a_store_of_a_damaged_log_counts_once_when_the_whole_one_follows(
+    name: str, at: int, damage: Damage, tmp_path: Path
+) -> None:
+    home = home_of(name, tmp_path)
+    right = calls(home)
+    parent = Path(_file_of(home, forks(home)[0][0].parent))
+    whole = parent.read_bytes()
+    parent.write_bytes(b"".join(damage(whole.splitlines(keepends=True), at)))
+    store = tmp_path / "store"
+    assert _imported(home, store) <= sum(right.values())
+    parent.write_bytes(whole)
+    assert _imported(home, store) == sum(right.values())
+
+
+def _imported(home: Path, store: Path) -> int:
+    importer = Codex()
+    import_sessions([Work(importer, tuple(importer.find([home])))], store)
+    count = Count()
+    with JSONLStore(store, read_only=True) as opened:
+        for summary in opened.list():
+            assert isinstance(summary, Summary)
+            for record in of_session(opened.open(summary.id)):
+                count.add(record)
+    calls_counted = count.report().totals["calls"]
+    assert isinstance(calls_counted, int)
+    return calls_counted
 
 
 def test_what_a_fork_said_first_is_its_own_while_the_parent_is_whole(tmp_path: Path) -> None:
