@@ -6,17 +6,16 @@ is made the first time somebody asks for it.
 
 from __future__ import annotations
 
-import gc
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import accumulate
 from mmap import mmap
 from sys import intern
 from typing import Final
 
 from agentsession import versions
+from agentsession._collecting import uncollected
 from agentsession.codec import ENTRY_TYPES
 from agentsession.entries import LEAF_LABEL, BranchSummaryEntry, Entry, ItemEntry
 from agentsession.items import Item
@@ -72,6 +71,8 @@ class _Block:
 
 
 _NOWHERE: Final = array("Q")
+_WRITTEN_BLOCK: Final = 1 << 20
+"""As long as the blocks of a reader, which splits one when a line is asked for."""
 
 
 def lines_of(block: bytes) -> tuple[list[bytes], int]:
@@ -88,23 +89,6 @@ def lines_of(block: bytes) -> tuple[list[bytes], int]:
     if b"\r" in block:
         lines = [line.rstrip(b"\r") for line in lines]
     return ([line for line in lines if line] if b"" in lines else lines), count
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Let no garbage collection happen meanwhile: many values are made and no cycle among them.
-
-    The collector would look at all of them again and again; for a million items that is two
-    thirds of the time.
-    """
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 class Rows:
@@ -209,7 +193,7 @@ class Rows:
         types, made = self.types, self._made
         lacking = [row for row in path if items[row] is None and types[row] in CONTRIBUTING]
         unmade = [row for row in lacking if made[row] is None and types[row] == ItemEntry.TYPE]
-        with _uncollected():
+        with uncollected():
             self._make_items(unmade)
         for row in lacking if len(unmade) < len(lacking) else ():
             if items[row] is None:
@@ -264,21 +248,36 @@ class Rows:
             for at, parent in enumerate(parents)
         )
 
-    def extend(
-        self,
-        ids: list[str],
-        parents: Sequence[str | None],
-        types: Sequence[str],
-        lines: tuple[Buffer, int, int],
-    ) -> None:
-        """Add the entries of a block of lines: its buffer, and where it starts and stops."""
-        first = len(self.ids)
-        self.index.update(zip(ids, range(first, first + len(ids)), strict=True))
-        chained = parents[1:] == ids[:-1]
-        self._take(ids, self._held(parents[:1] if chained else parents, ids), types, lines)
-        for row, entry_type in enumerate(types, first):
+    @classmethod
+    def written(
+        cls,
+        version: Version,
+        columns: tuple[list[str], list[str | None], list[str]],
+        source: bytes,
+        ends: Sequence[int],
+    ) -> Rows:
+        """Return the entries of a file that was just written, by one who knows its tree is right.
+
+        Args:
+            version: the format version of the file.
+            columns: ids, parents and types.
+            source: the file.
+            ends: where in it the header ends, then where each entry does, line ends included.
+        """
+        rows = cls(version)
+        ids, parents, types = columns
+        rows.index.update(zip(ids, range(len(ids)), strict=True))
+        first = 0
+        while first < len(ids):
+            last = min(bisect_right(ends, ends[first] + _WRITTEN_BLOCK, first + 1), len(ids))
+            here = slice(first, last)
+            held = rows._held(parents[here], ids[here])
+            rows._take(ids[here], held, types[here], (source, ends[first], ends[last]))
+            first = last
+        for row, entry_type in enumerate(types):
             if entry_type == LabelEntry.TYPE:
-                self._take_mark(row, self[row])
+                rows._take_mark(row, rows[row])
+        return rows
 
     def extended(
         self,

@@ -33,7 +33,6 @@ from agentsession.settings import Settings
 __all__ = ["Node", "TextUnit", "TreeDraft", "Unit", "has_separator", "spelled"]
 
 _DIGITS: Final = 16
-_BLOCK: Final = 1 << 20
 _MOST_ROOM: Final = 1 << 30
 
 
@@ -332,16 +331,8 @@ class TreeDraft:
         self._text.truncate()
         written = self._text.getvalue()
         self._text.close()
-        rows = Rows(self.header.version)
-        start, stop = 0, 0
-        while start < len(self._ids):
-            # Blocks are as long as those of a reader, which splits one when a line is asked for.
-            while stop < len(self._ids) and self._ends[stop] - self._ends[start] < _BLOCK:
-                stop += 1
-            here = slice(start, stop)
-            place = (written, self._ends[start], self._ends[stop])
-            rows.extend(self._ids[here], self._parents[here], self._types[here], place)
-            start = stop
+        columns = (self._ids, self._parents, self._types)
+        rows = Rows.written(self.header.version, columns, written, self._ends)
         return Session.restored(self.header, rows, truncated=None, notes=[], source=written)
 
 

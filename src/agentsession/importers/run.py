@@ -6,16 +6,16 @@ Spec: decisions D5 to D7, D11.
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import BinaryIO, Final, NamedTuple
 
 import msgspec
 
+from agentsession._collecting import uncollected
 from agentsession.errors import AgentSessionError, NoSession
 from agentsession.importers import report, workers
 from agentsession.importers.base import Converted, Importer, NativeSession, Source
@@ -192,22 +192,6 @@ def _check_target(work: Sequence[Work], target: str | os.PathLike[str]) -> None:
         open_target(target, read_only=True).close()
 
 
-@contextlib.contextmanager
-def _garbage_left_alone() -> Iterator[None]:
-    """Look for no cyclic garbage meanwhile.
-
-    What is made of one session lives until that session is written: a collection walks all
-    of it, again and again, and finds next to nothing.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
 class _Asked:
     """A source that is to be imported."""
 
@@ -224,7 +208,7 @@ class _Asked:
     def look(self, tally: Tally) -> None:
         """Find out which sessions there are."""
         try:
-            with _garbage_left_alone():
+            with uncollected():
                 self.found = list(self.importer.sessions(self.source))
         except Exception as error:
             self.failed = True
@@ -299,7 +283,7 @@ class _Worker:
     def __call__(self, task: _Task, /) -> Imported:
         source, native = task
         try:
-            with _garbage_left_alone():
+            with uncollected():
                 converted = self._importer.convert(source, native.id)
                 done = self._write(converted.session)
                 if self._records:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from agentsession import text
+from agentsession._collecting import uncollected
 from agentsession.errors import AgentSessionError
 from agentsession.header import Header
 from agentsession.importers.base import Converted
@@ -52,15 +52,8 @@ def convert_session(source: Source, session_id: str) -> Converted:
     Raises:
         NoSession: when the source has no such session.
     """
-    # A session is many objects and no cycle: the collector would only look at them again
-    # and again, and at all else there is in the process.
-    collects = gc.isenabled()
-    gc.disable()
-    try:
+    with uncollected():
         return _Conversion(source, session_id).run()
-    finally:
-        if collects:
-            gc.enable()
 
 
 class _Conversion:
