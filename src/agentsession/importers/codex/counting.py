@@ -12,8 +12,7 @@ from typing import Final, NamedTuple
 
 from agentsession.importers.codex import lines
 from agentsession.importers.codex.copies import copied_lines
-from agentsession.importers.codex.diverging import Kept
-from agentsession.importers.codex.lines import Line, mapping, string
+from agentsession.importers.codex.lines import Line, mapping, marks, string
 from agentsession.importers.codex.rollouts import Index, Rollout
 from agentsession.importers.codex.usage import (
     Counter,
@@ -23,6 +22,7 @@ from agentsession.importers.codex.usage import (
     key_of,
     usage_of,
 )
+from agentsession.importers.diverging import Kept
 from agentsession.importers.usage import Tell, Unread, UsageRecord
 
 _COUNTER: Final = "token_count"
@@ -62,10 +62,10 @@ def _diverged(index: Index, thread: str, tell: Tell | None) -> Iterator[UsageRec
     for other in index.diverged.get(thread, ()):
         if other.key not in kept:
             first = next(one for one in index.threads[thread] if one.key == other.key)
-            kept[other.key] = Kept(first.lines())
+            kept[other.key] = Kept(marks(first.lines()))
         known = kept[other.key]
         yield from _Counting(index, other, Unread(other.path, tell), known).records()
-        known.take(other.lines())
+        known.take(marks(other.lines()))
 
 
 class _Used(NamedTuple):
@@ -95,7 +95,7 @@ class _Counting:
         for at, line in enumerate(self.rollout.lines(_MARKS)):
             if line.kind == lines.BROKEN:
                 self.unread.line(_number_of(line))
-            if 0 < at <= copied or (self.known is not None and self.known.holds((line,))):
+            if 0 < at <= copied or (self.known is not None and self.known.holds(marks((line,)))):
                 self._pass(line)
                 continue
             used = list(self._read(line))

@@ -15,11 +15,11 @@ from agentsession.findings import Finding
 from agentsession.importers.base import Converted, Importer, NativeSession, Rest, Source
 from agentsession.importers.codex.codes import CODES
 from agentsession.importers.codex.counting import records_of
-from agentsession.importers.codex.joining import joined
 from agentsession.importers.codex.lines import string
 from agentsession.importers.codex.places import find, home
 from agentsession.importers.codex.rollouts import Index
 from agentsession.importers.codex.session import Conversion
+from agentsession.importers.joining import joined
 from agentsession.importers.usage import Tell, UsageRecord
 
 _BAD_PLACE: Final = "unreadable-place"

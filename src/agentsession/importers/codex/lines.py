@@ -8,8 +8,9 @@ Spec: codex 2.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Final
 
 import msgspec
@@ -135,6 +136,17 @@ def read_lines(path: str, name: str, only: Sequence[bytes] = ()) -> Iterator[Lin
                 yield Line(f"{name}:{number}", UNKNOWN, size=len(stripped))
             elif stripped:
                 yield from _records(stripped, f"{name}:{number}")
+
+
+def marks(found: Iterable[Line]) -> Iterator[bytes]:
+    """Yield what tells each record from others, however its line is spelled around it.
+
+    What cannot be read is no record.
+    """
+    for line in found:
+        if line.kind != BROKEN:
+            said = (line.kind.encode("utf-8", "replace"), line.time.encode(), line.text)
+            yield blake2b(b"\0".join(said), digest_size=16).digest()
 
 
 def _bare(raw: bytes) -> bytes:

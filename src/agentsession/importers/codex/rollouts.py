@@ -16,9 +16,9 @@ from agentsession import text
 from agentsession.errors import AgentSessionError
 from agentsession.importers.codex import lines
 from agentsession.importers.codex.databases import Told, read_home
-from agentsession.importers.codex.diverging import Kept, is_beginning
-from agentsession.importers.codex.lines import Line, mapping, string
+from agentsession.importers.codex.lines import Line, mapping, marks, string
 from agentsession.importers.codex.tools import child_of
+from agentsession.importers.diverging import diverged
 from agentsession.timestamp import Timestamp
 
 _UUID: Final = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
@@ -245,18 +245,18 @@ class Index:
 
     def _part(self, best: Mapping[_Key, Rollout], lesser: Sequence[Rollout]) -> None:
         """Tell copies from files that went on differently."""
-        kept: dict[_Key, Kept] = {}
-        other: set[str] = set()
-        for rollout in sorted(lesser, key=lambda rollout: (-rollout.size, rollout.path)):
-            first = best[rollout.key]
-            if is_beginning(rollout.path, first.path):
-                continue
-            if rollout.key not in kept:
-                kept[rollout.key] = Kept(first.lines())
-            if not kept[rollout.key].holds(rollout.lines()):
+        ordered = sorted(lesser, key=lambda rollout: (-rollout.size, rollout.path))
+        copies: dict[_Key, list[Rollout]] = {}
+        for rollout in ordered:
+            copies.setdefault(rollout.key, []).append(rollout)
+        other = {
+            rollout.path
+            for key, others in copies.items()
+            for rollout in diverged(best[key], others, _path, _marks)
+        }
+        for rollout in ordered:
+            if rollout.path in other:
                 self.diverged.setdefault(rollout.thread, []).append(rollout)
-                other.add(rollout.path)
-                kept[rollout.key].take(rollout.lines())
         for rollout in lesser:
             if rollout.path not in other:
                 self.copies.setdefault(rollout.thread, []).append(rollout)
@@ -318,6 +318,14 @@ class Index:
 
 
 _DEEPEST: Final = 200
+
+
+def _path(rollout: Rollout) -> str:
+    return rollout.path
+
+
+def _marks(rollout: Rollout) -> Iterator[bytes]:
+    return marks(rollout.lines())
 
 
 def _best(paths: Iterable[str]) -> tuple[dict[_Key, Rollout], list[Rollout]]:

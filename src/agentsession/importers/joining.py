@@ -12,7 +12,8 @@ from typing import Any, Final
 import msgspec
 
 from agentsession.importers.base import Converted
-from agentsession.importers.merge import merge
+from agentsession.importers.merge import Action, merge
+from agentsession.session import Session
 from agentsession.stores import MemoryStore
 
 _FORMAT: Final = "agentsession/0.3"
@@ -27,23 +28,38 @@ def joined(first: Converted, other: Converted) -> Converted:
     """
     store = MemoryStore()
     merge(store, first.session, _FORMAT)
-    ids = merge(store, other.session, _FORMAT).ids
+    done = merge(store, other.session, _FORMAT)
+    ids = done.ids
     records = tuple(
         msgspec.structs.replace(one, entry_ids=tuple(ids.get(name, name) for name in one.entry_ids))
         for one in other.records
     )
+    session = store.open(first.session.id)
     return replace(
         first,
-        session=store.open(first.session.id),
+        session=_after(other, first) if done.action is Action.OLDER else session,
         records=(*first.records, *records),
         findings=(*first.findings, *other.findings),
         totals=_added(first.totals, other.totals),
     )
 
 
+def _after(older: Converted, newer: Converted) -> Session:
+    """A copy behind an older one that said no more, but may have a name or a note of its own."""
+    store = MemoryStore()
+    store.create(newer.session.header)
+    merge(store, older.session, _FORMAT)
+    merge(store, newer.session, _FORMAT)
+    return store.open(newer.session.id)
+
+
 def _added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     """Sums of sums, by name."""
-    return {
-        name: _added(value, other[name]) if isinstance(value, Mapping) else value + other[name]
-        for name, value in one.items()
-    }
+    found = dict(one)
+    for name, value in other.items():
+        known = found.get(name)
+        if isinstance(value, Mapping):
+            found[name] = _added(known if isinstance(known, Mapping) else {}, value)
+        else:
+            found[name] = value if known is None else known + value
+    return found
