@@ -51,6 +51,7 @@ CODES: Final = MappingProxyType(
         **SENTENCES,
         "value-not-kept": "a value that no entry can hold was replaced",
         "other-copy": "another copy of the session holds more records",
+        "diverged-copy": "a copy went on differently: what only it holds is a branch",
         UNKNOWN_CONTENT: "more than 5% of the file's bytes are of kinds pi never wrote",
     }
 )

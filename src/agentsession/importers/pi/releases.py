@@ -58,7 +58,7 @@ def _floor(transcript: Transcript) -> Release:
     """Return the oldest release that can have written what gives nothing away."""
     if _TIME_ID.match(transcript.session_id):
         return _TIME_IDS
-    newest = last_release(transcript.path)
+    newest = last_release(transcript.home or transcript.path)
     return V2 if newest is not None and newest < FIRST_V3 else FIRST_V3
 
 

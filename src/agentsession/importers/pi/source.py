@@ -8,21 +8,36 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Any, Final
 
 from agentsession import text
 from agentsession.errors import NoSession, NotJSON
+from agentsession.findings import Finding
 from agentsession.importers.base import Converted, NativeSession
+from agentsession.importers.diverging import diverged
+from agentsession.importers.joining import joined
+from agentsession.importers.pi.codes import CODES
 from agentsession.importers.pi.convert import Forked, convert
 from agentsession.importers.pi.lines import MARK, lines_of
 from agentsession.importers.pi.places import files_below, id_in_name, is_header
-from agentsession.importers.pi.records import SESSION_INFO, mapping, string
+from agentsession.importers.pi.records import (
+    CUSTOM_ROLE,
+    HOOK_ROLE,
+    SESSION_INFO,
+    mapping,
+    string,
+)
 from agentsession.importers.pi.times import of
-from agentsession.importers.pi.transcript import Transcript, load
+from agentsession.importers.pi.transcript import Native, Transcript, load
 from agentsession.timestamp import Timestamp
 
 _INFO = SESSION_INFO.encode()
+_DIVERGED: Final = "diverged-copy"
+
+# What an upgrade in place adds to a record, or says in another way. Spec: pi 1.
+_RENEWED: Final = frozenset({"id", "parentId", "firstKeptEntryId", "firstKeptEntryIndex"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +99,8 @@ class Sessions:
     def convert(self, session_id: str) -> Converted:
         """Return a session converted, from the copy with the most records.
 
+        What only another copy holds, because it went on differently, is a branch.
+
         Raises:
             NoSession: when there is none of that id.
             OSError: when its file cannot be read any more.
@@ -91,9 +108,19 @@ class Sessions:
         copies = self._by_id.get(session_id)
         if not copies:
             raise NoSession(f'no session in the source has the id "{session_id}"')
-        transcript = load(copies[0].path)
-        others = [(file.path, file.records) for file in copies[1:]]
-        return convert(transcript, self._forked(transcript), others)
+        first, others = copies[0], copies[1:]
+        apart = diverged(first, others, _path, _marks)
+        less = [(file.path, file.records) for file in others if file not in apart]
+        converted = self._converted(first.path, first.path, less)
+        for file in apart:
+            converted = joined(converted, self._converted(file.path, first.path))
+        told = [Finding(_DIVERGED, CODES[_DIVERGED], file.path) for file in apart]
+        return replace(converted, findings=(*converted.findings, *told))
+
+    def _converted(self, path: str, home: str, less: Sequence[tuple[str, int]] = ()) -> Converted:
+        transcript = load(path)
+        transcript.home = home
+        return convert(transcript, self._forked(transcript), less)
 
     def _forked(self, transcript: Transcript) -> Forked:
         """Find out where a session comes from, and which of its entries are copies.
@@ -105,7 +132,7 @@ class Sessions:
         named = re.split(r"[/\\]", transcript.origin)[-1]
         origin = self._by_name.get(named)
         if origin is not None and origin.session_id != transcript.session_id:
-            known = _known(origin.path)
+            known = {one for file in self._by_id[origin.session_id] for one in _known(file.path)}
             copies = {
                 entry.place
                 for entry in transcript.entries
@@ -126,6 +153,26 @@ def _known(path: str) -> set[tuple[str, str]]:
         return {(e.name, e.record.timestamp) for e in load(path).entries}
     except OSError:
         return set()
+
+
+def _path(file: File) -> str:
+    return file.path
+
+
+def _marks(file: File) -> Iterator[bytes]:
+    """Yield what tells each entry of a file from others, also after an upgrade of the file."""
+    try:
+        entries = load(file.path).entries
+    except OSError:
+        return
+    yield from map(_mark, entries)
+
+
+def _mark(entry: Native) -> bytes:
+    said = {name: value for name, value in entry.record.value.items() if name not in _RENEWED}
+    if entry.record.role == HOOK_ROLE:
+        said["message"] = {**entry.record.message, "role": CUSTOM_ROLE}
+    return blake2b(text.encode([entry.name, said]), digest_size=16).digest()
 
 
 def _before(spelled: str, created: Timestamp) -> bool:

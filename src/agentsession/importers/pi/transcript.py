@@ -47,6 +47,7 @@ class Transcript:
 
     Attributes:
         path: the file.
+        home: the file whose place says which release ran; itself, unless it is a copy.
         header: its header; empty without one.
         header_record: the record of it, ``None`` when there is none.
         entries: its entries in file order.
@@ -67,6 +68,7 @@ class Transcript:
     repeated: list[Record] = field(default_factory=list)
     size: int = 0
     unknown: int = 0
+    home: str = ""
 
     @property
     def session_id(self) -> str:
