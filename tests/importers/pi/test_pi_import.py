@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
 
 import pytest
+from pi_files import assistant, header, user, written
 
 from agentsession.importers.pi import Pi
 from agentsession.importers.pi.places import own_places
@@ -125,3 +127,25 @@ def test_an_unreadable_file_is_told(tmp_path: Path) -> None:
     one.chmod(0)
     report = run(tmp_path / "store", tmp_path / "x")
     assert not report.ok
+
+
+@pytest.mark.parametrize("given", ["\0", "a/b", "x" * 300])
+def test_an_id_that_no_store_can_hold_costs_no_session(given: str, tmp_path: Path) -> None:
+    lines = [header(given), user("u1", None), assistant("a1", "u1", "yes")]
+    written(tmp_path / "in" / "2026-05-01T10-00-00-000Z_s1.jsonl", lines)
+    report = run(tmp_path / "store", tmp_path / "in")
+    assert report.ok
+    assert {finding.code for finding in report.findings} >= {"id-impossible"}
+    with JSONLStore(tmp_path / "store") as store:
+        session = store.open("s1")
+        assert json.loads(session.header.line)["pi"]["id"] == given
+    importer = Pi()
+    (source,) = importer.find([tmp_path / "in"])
+    assert [record.session_id for record in importer.usage_records(source)] == ["s1"]
+
+
+def test_an_impossible_id_stays_where_the_name_has_none_better(tmp_path: Path) -> None:
+    written(tmp_path / "in" / "*.jsonl", [header("a/b"), user("u1", None)])
+    importer = Pi()
+    (source,) = importer.find([tmp_path / "in"])
+    assert [native.id for native in importer.sessions(source)] == ["a/b"]

@@ -44,6 +44,7 @@ CODES: Final = MappingProxyType(
         "unreadable-record": "the record cannot be read",
         "unreadable-file": "the file cannot be read",
         "unreadable-header": "the session has no header that can be read; its file name stands in",
+        "id-impossible": "no store can hold the session's id; the one in its file name stands in",
         "repeated-header": "the header stands in the file more than once",
         "repeated-record": "the record stands in the file more than once",
         "unknown-record": "the record has a type pi never wrote; it is kept as it is",

@@ -83,6 +83,8 @@ class _Conversion(Writing):
             accounts.entry(header)
         else:
             accounts.find("unreadable-header", transcript.session_id)
+        if transcript.refused_id:
+            accounts.find("id-impossible", transcript.session_id)
         self._rest(node)
         return self._converted()
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from agentsession import text
 from agentsession.errors import NotJSON
 from agentsession.importers.pi.lines import MARK
+from agentsession.stores.layout import id_problem
 
 SUFFIX: Final = ".jsonl"
 
@@ -94,6 +95,18 @@ def id_in_name(path: str) -> str:
     name = re.split(r"[/\\]", path)[-1]
     found = _NAME.fullmatch(name)
     return found[1] if found else name.removesuffix(SUFFIX)
+
+
+def session_id_of(header: Mapping[str, Any], path: str) -> str:
+    """Return a session's id: the header's, or the one in the file's name where there is none.
+
+    An id that no store can hold is none, unless the file's name has no better one.
+    """
+    given = header.get("id")
+    named = id_in_name(path)
+    if not isinstance(given, str) or not given:
+        return named
+    return named if id_problem(given) and not id_problem(named) else given
 
 
 def last_release(path: str) -> tuple[int, int] | None:

@@ -21,7 +21,7 @@ from agentsession.importers.joining import joined
 from agentsession.importers.pi.codes import CODES
 from agentsession.importers.pi.convert import Forked, convert
 from agentsession.importers.pi.lines import MARK, lines_of
-from agentsession.importers.pi.places import files_below, id_in_name, is_header
+from agentsession.importers.pi.places import files_below, id_in_name, is_header, session_id_of
 from agentsession.importers.pi.records import (
     CUSTOM_ROLE,
     HOOK_ROLE,
@@ -63,7 +63,7 @@ class File:
     @property
     def session_id(self) -> str:
         """The session it holds."""
-        return string(self.header.get("id")) or id_in_name(self.path)
+        return session_id_of(self.header, self.path)
 
 
 class Sessions:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from agentsession.importers.pi.names import Naming
-from agentsession.importers.pi.places import id_in_name, is_header
+from agentsession.importers.pi.places import is_header, session_id_of
 from agentsession.importers.pi.records import HEADER, Record, read, string
 
 
@@ -73,7 +73,13 @@ class Transcript:
     @property
     def session_id(self) -> str:
         """The session's id: the header's, or the one in the file's name."""
-        return string(self.header.get("id")) or id_in_name(self.path)
+        return session_id_of(self.header, self.path)
+
+    @property
+    def refused_id(self) -> str:
+        """The id that the header gives, and that no store can hold; empty for none."""
+        given = string(self.header.get("id"))
+        return given if given != self.session_id else ""
 
     @property
     def created(self) -> str:

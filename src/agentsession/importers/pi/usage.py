@@ -14,7 +14,7 @@ import msgspec
 
 from agentsession.importers.base import Source
 from agentsession.importers.pi.lines import lines_of
-from agentsession.importers.pi.places import files_below, id_in_name, is_header
+from agentsession.importers.pi.places import files_below, id_in_name, is_header, session_id_of
 from agentsession.importers.pi.records import (
     ASSISTANT,
     BRANCH_SUMMARY,
@@ -157,7 +157,8 @@ def _of_file(path: str, unread: Unread) -> Iterator[UsageRecord]:
                         unread.line(number)
                     continue
                 if number == 1 and is_header(record.value):
-                    session_id, cwd = record.id, string(record.value.get("cwd"))
+                    session_id = session_id_of(record.value, path)
+                    cwd = string(record.value.get("cwd"))
                     continue
                 message = record.message
                 if record.role == ASSISTANT:

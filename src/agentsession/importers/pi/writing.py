@@ -83,7 +83,8 @@ class Writing:
         transcript = self._transcript
         created = of(transcript.created)
         first = self._times[0] if self._times else EPOCH
-        beside = {n: v for n, v in transcript.header.items() if n not in _HEADED}
+        told = _HEADED - {"id"} if transcript.refused_id else _HEADED
+        beside = {n: v for n, v in transcript.header.items() if n not in told}
         return Header(
             format=FORMAT,
             id=transcript.session_id,
