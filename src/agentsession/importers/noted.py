@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from agentsession.importers.codex import usage as codex
-from agentsession.importers.pi.usage import cost_of, told_of, usage_of
+from agentsession.importers.pi.usage import cost_of, told_of, told_of_import, usage_of
 from agentsession.importers.usage import Told
 from agentsession.record_entries import CustomEntry
 from agentsession.session import Session
@@ -61,7 +61,7 @@ def _codex(session: Session, entry: CustomEntry, data: Mapping[str, Any]) -> Not
     return Noted(used, told=codex.told_of(session.id, entry, data, used))
 
 
-def _pi(_session: Session, entry: CustomEntry, data: Mapping[str, Any]) -> Noted | None:
+def _pi(session: Session, entry: CustomEntry, data: Mapping[str, Any]) -> Noted | None:
     kind, inner = data.get("type"), data.get("message")
     copied = kind == "message" and isinstance(inner, Mapping) and inner.get("role") == "assistant"
     if kind != "usage" and not copied:
@@ -71,7 +71,7 @@ def _pi(_session: Session, entry: CustomEntry, data: Mapping[str, Any]) -> Noted
     if used is None and not cost:
         return None
     model, provider = call.get("model"), call.get("provider")
-    told = told_of(entry.ts, call, call.get("timestamp") if copied else None)
+    told = told_of_import(session, entry, call) if copied else told_of(entry.ts, call, None)
     return Noted(
         used or {},
         cost,

@@ -63,7 +63,7 @@ class Calls:
                     continue
                 native = {}
             cost = recorded_cost(native) if cost is None else cost
-            found = found or reader(self._session.id, entry, native)
+            found = found or reader(self._session, entry, native)
         return found or Told(_own(entry)), cost
 
     def noted(self, entry: CustomEntry) -> Noted | None:
@@ -151,27 +151,29 @@ def _own(entry: Entry) -> str:
     return f"{_ENTRY}:{entry.legacy_id or entry.id}:{ts}:{name}"
 
 
-def _opencode(session_id: str, entry: Entry, _native: Mapping[str, Any]) -> Told:
+def _opencode(session: Session, entry: Entry, _native: Mapping[str, Any]) -> Told:
     if isinstance(entry, ResponseEntry) and entry.response_id:
-        return Told(f"opencode:{session_id}:{entry.response_id}")
+        return Told(f"opencode:{session.id}:{entry.response_id}")
     return Told(_own(entry))
 
 
-def _claude_code(_session_id: str, entry: Entry, native: Mapping[str, Any]) -> Told:
+def _claude_code(_session: Session, entry: Entry, native: Mapping[str, Any]) -> Told:
     if isinstance(entry, ResponseEntry) and entry.response_id:
         return claude_code.told_of(entry.response_id, native)
     return Told(_own(entry))
 
 
-def _codex(session_id: str, entry: Entry, native: Mapping[str, Any]) -> Told:
-    return codex.told_of(session_id, entry, native, getattr(entry, "usage", None))
+def _codex(session: Session, entry: Entry, native: Mapping[str, Any]) -> Told:
+    return codex.told_of(session.id, entry, native, getattr(entry, "usage", None))
 
 
-def _pi(_session_id: str, entry: Entry, native: Mapping[str, Any]) -> Told:
-    return pi.told_of(entry.ts, native, native.get("timestamp"))
+def _pi(session: Session, entry: Entry, native: Mapping[str, Any]) -> Told:
+    if isinstance(entry, ResponseEntry):
+        return pi.told_of_import(session, entry, native)
+    return pi.told_of(entry.ts, native, None)
 
 
-_Reader = Callable[[str, Entry, Mapping[str, Any]], Told]
+_Reader = Callable[[Session, Entry, Mapping[str, Any]], Told]
 _READERS: Final[Mapping[str, _Reader]] = MappingProxyType(
     {"pi": _pi, "opencode": _opencode, "claude_code": _claude_code, "codex": _codex}
 )

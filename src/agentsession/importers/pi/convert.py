@@ -22,11 +22,11 @@ from agentsession.importers.pi.lowering import kept
 from agentsession.importers.pi.records import mapping, objects, string
 from agentsession.importers.pi.releases import Release, releases
 from agentsession.importers.pi.settings import Setting
-from agentsession.importers.pi.times import of
+from agentsession.importers.pi.times import EPOCH, of
 from agentsession.importers.pi.transcript import Native, Transcript
 from agentsession.importers.pi.usage import usage_of
 from agentsession.importers.pi.window import build, is_failed
-from agentsession.importers.pi.writing import EPOCH, PLACED, Writing
+from agentsession.importers.pi.writing import PLACED, Writing
 from agentsession.importers.unknown import Unknown
 from agentsession.record_entries import DispatchEntry, InfoEntry, LabelEntry, LinkEntry
 from agentsession.wire.profiles_pi import NEWEST

@@ -11,7 +11,9 @@ from agentsession.importers.pi.records import Record, count
 from agentsession.importers.pi.transcript import Transcript
 from agentsession.timestamp import Timestamp
 
-_EPOCH: Final = "1970-01-01T00:00:00Z"
+EPOCH: Final = "1970-01-01T00:00:00Z"
+"""The time of what no record near it gives one."""
+
 _MILLI: Final = 1_000_000
 
 
@@ -47,7 +49,7 @@ def times(transcript: Transcript) -> tuple[list[str], list[int]]:
     missing: list[int] = []
     first = next((t for t in map(of_record, _records(transcript)) if t is not None), None)
     created = of(transcript.created) or first
-    last = created.text if created is not None else _EPOCH
+    last = created.text if created is not None else EPOCH
     for entry in transcript.entries:
         time = of_record(entry.record)
         if time is None:

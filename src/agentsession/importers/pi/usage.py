@@ -12,9 +12,11 @@ from typing import Any, Final
 
 import msgspec
 
+from agentsession.entries import Entry, ItemEntry, ResponseEntry
 from agentsession.importers.base import Source
 from agentsession.importers.pi.lines import lines_of
 from agentsession.importers.pi.places import files_below, id_in_name, is_header, session_id_of
+from agentsession.importers.pi.placing import Place, places_of
 from agentsession.importers.pi.records import (
     ASSISTANT,
     BRANCH_SUMMARY,
@@ -25,16 +27,19 @@ from agentsession.importers.pi.records import (
     amount,
     count,
     mapping,
+    objects,
     record_of,
     string,
 )
 from agentsession.importers.pi.times import of_record
-from agentsession.importers.usage import Tell, Told, Unread, UsageRecord, tokens_of
+from agentsession.importers.usage import Tell, Told, Unread, UsageRecord, decoded, tokens_of
+from agentsession.session import Session
 from agentsession.timestamp import Timestamp
 
 _ANSWERED: Final = b'{"type":"message","id":"'
 _NAMES: Final = ("input", "output", "cacheRead", "cacheWrite", "cacheWrite1h", "reasoning")
 _SUMMARIES: Final = frozenset({COMPACTION, BRANCH_SUMMARY, USAGE})
+_FAILED: Final = frozenset({"error", "aborted"})
 
 
 def usage_of(given: object) -> dict[str, Any] | None:
@@ -71,23 +76,59 @@ def is_odd(given: object) -> bool:
     return any(tokens.get(n) is not None and count(tokens[n]) != tokens[n] for n in _NAMES)
 
 
-def told_of(ts: Timestamp | None, given: Mapping[str, Any], began: object) -> Told:
+def told_of(ts: Timestamp | None, given: Mapping[str, Any], began: object, name: str = "") -> Told:
     """Return what is to say of a call, in the files and in an import of them.
 
-    A call is known by when its record was written and when its message began, and by what
-    it used: copies in forks and upgrades keep these.
+    A call is known by when its record was written and when its message began, by what it
+    used and by its name: copies in forks and upgrades keep these.
 
     Args:
-        ts: when its record was written; without it the call has no name.
+        ts: when its record was written, or the one before it; without it the call has no key.
         given: its message, or its record, or what an import kept of one.
         began: when its message began, in milliseconds; ``None`` for a summary.
+        name: the id of its response; without one the name of its record, where an import
+            has that in every copy. See :func:`is_named`.
     """
     used = given.get("usage")
     key = ""
     if ts is not None:
         tokens, cost = tokens_of(usage_of(used)), cost_of(used) or 0
-        key = f"pi:{ts.nanoseconds}:{count(began)}:{tokens}:{cost}"
+        key = f"pi:{ts.nanoseconds}:{count(began)}:{tokens}:{cost}:{name}"
     return Told(key, odd=is_odd(used))
+
+
+def is_named(message: Mapping[str, Any]) -> bool:
+    """Return whether the call of an answer without a response id is told by its record's name.
+
+    Of the copy of one that failed, or said nothing, an import does not have the name.
+    """
+    return string(message.get("stopReason")) not in _FAILED
+
+
+def told_of_import(session: Session, entry: Entry, message: Mapping[str, Any]) -> Told:
+    """Return what is to say of a call that an import left in an entry.
+
+    Args:
+        session: the session.
+        entry: a response, a summary, or the note of a copied answer.
+        message: what of pi's own record is kept in it.
+    """
+    name = string(message.get("responseId"))
+    if isinstance(entry, ResponseEntry) and entry.response_id != message.get("message"):
+        name = entry.response_id
+    if not name and is_named(message):
+        name = _name_above(session, entry)
+    return told_of(entry.ts, message, message.get("timestamp"), name)
+
+
+def _name_above(session: Session, entry: Entry) -> str:
+    """The name of the record whose items an entry ends; empty when it has none."""
+    item = session.get(entry.parent) if entry.parent is not None else None
+    if not isinstance(item, ItemEntry) or item.ts != entry.ts:
+        return ""
+    origin = mapping(decoded(item, "origin"))
+    is_output = item.item.type == "function_call_output" or item.item.role == "user"
+    return "" if is_output else string(origin.get("message"))
 
 
 def usage_records(source: Source, tell: Tell | None = None) -> Iterator[UsageRecord]:
@@ -124,6 +165,7 @@ class _Said(msgspec.Struct):
     provider: str = ""
     usage: dict[str, Any] | None = None
     timestamp: Any = None
+    responseId: Any = None  # noqa: N815
 
 
 class _Line(msgspec.Struct):
@@ -146,9 +188,10 @@ _PASS: Final = msgspec.json.Decoder(_Other)
 def _of_file(path: str, unread: Unread) -> Iterator[UsageRecord]:
     session_id, cwd = id_in_name(path), ""
     model = provider = ""
+    places: Mapping[int, Place] | None = None
     try:
         with open(path, "rb") as file:
-            for number, line in lines_of(file):
+            for order, (number, line) in enumerate(lines_of(file)):
                 if number > 1 and not _may_count(line) and _is_object(line):
                     continue
                 record = _quick(number, line) or record_of(number, line)
@@ -168,7 +211,14 @@ def _of_file(path: str, unread: Unread) -> Iterator[UsageRecord]:
                 if usage_of(used) is None and not cost_of(used):
                     continue
                 ts = of_record(record)
-                told = told_of(ts, holder, message.get("timestamp"))
+                name = string(message.get("responseId"))
+                at = ts
+                if ts is None or (not name and _is_named(record)):
+                    places = places_of(path, _is_unnamed) if places is None else places
+                    place = places.get(order)
+                    at = place.ts if place is not None else ts
+                    name = place.name if place is not None and _is_named(record) else name
+                told = told_of(at, holder, message.get("timestamp"), name)
                 yield UsageRecord(
                     session_id,
                     string(record.value.get("model")) or model,
@@ -183,6 +233,22 @@ def _of_file(path: str, unread: Unread) -> Iterator[UsageRecord]:
     except OSError as error:
         unread.file(error)
     unread.done()
+
+
+def _is_named(record: Record) -> bool:
+    """Return whether a call is told by its record's name."""
+    message = record.message
+    if record.role != ASSISTANT or string(message.get("responseId")):
+        return False
+    return is_named(message) and bool(objects(message.get("content")))
+
+
+def _is_unnamed(record: Record) -> bool:
+    """Return whether a call's place is to be looked for."""
+    used = _used(record)
+    if usage_of(used) is None and not cost_of(used):
+        return False
+    return of_record(record) is None or _is_named(record)
 
 
 def _is_object(line: bytes) -> bool:
@@ -209,12 +275,16 @@ def _quick(number: int, line: bytes) -> Record | None:
         return None
     if found.type != MESSAGE or found.message is None:
         return None
+    if not string(found.message.responseId):
+        # What it says tells whether it has a name.
+        return None
     said = {
         "role": found.message.role,
         "model": found.message.model,
         "provider": found.message.provider,
         "usage": found.message.usage,
         "timestamp": found.message.timestamp,
+        "responseId": found.message.responseId,
     }
     value = {
         "type": MESSAGE,

@@ -21,7 +21,7 @@ from agentsession.importers.pi.lowering import kept
 from agentsession.importers.pi.records import string
 from agentsession.importers.pi.releases import Release
 from agentsession.importers.pi.settings import NAMESPACE, Setting, change
-from agentsession.importers.pi.times import of, times
+from agentsession.importers.pi.times import EPOCH, of, times
 from agentsession.importers.pi.totals import Totals
 from agentsession.importers.pi.transcript import Native, Transcript
 from agentsession.importers.pi.turns import Turns
@@ -33,7 +33,6 @@ from agentsession.record_entries import RunEntry
 
 FORMAT: Final = "agentsession/0.3"
 HARNESS: Final = "pi"
-EPOCH: Final = "1970-01-01T00:00:00Z"
 
 PLACED: Final = frozenset({"id", "parentId", "timestamp"})
 """The members of a record that its entry's envelope says."""
