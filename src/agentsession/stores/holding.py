@@ -132,13 +132,8 @@ class HoldingStore(ABC, Generic[F]):
         if slot is not None:
             # Of an open session the lock itself is all that an append has to hold.
             with slot.lock:
-                held = slot.file
-                if (
-                    held is not None
-                    and slot.refusal is None
-                    and not held.is_unsure
-                    and not self._closed
-                ):
+                held = self._ready(slot)
+                if held is not None and slot.refusal is None:
                     return self._append(slot, held, entry)
         self._refuse_write("append", session_id)
         self._check_id(session_id)
@@ -195,13 +190,8 @@ class HoldingStore(ABC, Generic[F]):
             slot = self._slots.find(session_id)
             if slot is not None:
                 with slot.lock:
-                    held = slot.file
-                    if (
-                        held is not None
-                        and held.session is session
-                        and not held.is_unsure
-                        and not self._closed
-                    ):
+                    held = self._ready(slot)
+                    if held is not None and held.session is session:
                         return self._append(slot, held, entry)
             with self._slot(session_id) as slot:
                 if slot.file is None or slot.file.session is not session:
@@ -211,6 +201,11 @@ class HoldingStore(ABC, Generic[F]):
             return session.append(entry)
 
         session.bind(append)
+
+    def _ready(self, slot: Slot[F]) -> F | None:
+        """What is open in a slot that this thread has the lock of, if it takes entries as it is."""
+        held = slot.file
+        return None if held is None or held.is_unsure or self._closed else held
 
     def _append(self, slot: Slot[F], held: F, entry: Entry) -> str:
         session = held.session
