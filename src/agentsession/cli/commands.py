@@ -140,6 +140,17 @@ def allow_newer_option(function: F) -> F:
     )(function)
 
 
+def jobs_option(words: str) -> Callable[[F], F]:
+    """Add ``--jobs``.
+
+    Args:
+        words: the option's line in the help.
+    """
+    return click.option(
+        "-jobs", "--jobs", metavar="N", type=click.IntRange(min=1), default=1, help=words
+    )
+
+
 def json_option(function: F) -> F:
     """Add ``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(function)

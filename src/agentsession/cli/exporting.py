@@ -19,6 +19,7 @@ from agentsession.cli.commands import (
     Command,
     allow_newer_option,
     complete_file,
+    jobs_option,
     json_option,
     source_arguments,
 )
@@ -160,14 +161,7 @@ def _file_option(name: str, words: str) -> Callable[[F], F]:
     help="What to do with model calls that failed.",
 )
 @click.option("-model-name", "--model-name", metavar="NAME", default="", help="Report this model.")
-@click.option(
-    "-jobs",
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=1,
-    help="Export a store with N processes.",
-)
+@jobs_option("Export a store with N processes.")
 @sources.salvage_option
 @allow_newer_option
 @json_option

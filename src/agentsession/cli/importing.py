@@ -19,7 +19,8 @@ import click
 import msgspec
 
 from agentsession import places
-from agentsession.cli.commands import Command, complete_file, json_option
+from agentsession.cli.agents import agents_option
+from agentsession.cli.commands import Command, complete_file, jobs_option, json_option
 from agentsession.cli.looking import print_found
 from agentsession.cli.output import Output, complain, note, open_output, open_plain
 from agentsession.cli.progress import Progress
@@ -42,16 +43,6 @@ def _date(_ctx: click.Context, _param: click.Parameter, value: str) -> date | No
         raise click.BadParameter(f"{value!r} is not a date such as 2026-03-01") from None
 
 
-def _agents(
-    _ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]
-) -> tuple[str, ...]:
-    known = registry.names()
-    for name in value:
-        if name not in known:
-            raise click.BadParameter(f"{name!r} is no agent; there are: {', '.join(known)}")
-    return value
-
-
 def _format(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     try:
         return written_format(value)
@@ -62,15 +53,7 @@ def _format(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 @click.command("import", cls=Command)
 @click.argument("sources", metavar="[AGENT] [PATH]...", nargs=-1, shell_complete=complete_file)
 @click.option("-to", "--to", metavar="STORE", default="", help="Write to this store.")
-@click.option(
-    "-from",
-    "--from",
-    "agents",
-    metavar="AGENT",
-    multiple=True,
-    callback=_agents,
-    help="Only this agent.",
-)
+@agents_option("Only this agent.")
 @click.option(
     "-session", "--session", "sessions", metavar="ID", multiple=True, help="Only this session."
 )
@@ -94,14 +77,7 @@ def _format(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 @click.option(
     "-dry-run", "--dry-run", is_flag=True, help="Convert and report, but write no session."
 )
-@click.option(
-    "-jobs",
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=1,
-    help="Convert and write with N processes.",
-)
+@jobs_option("Convert and write with N processes.")
 @click.option(
     "-report",
     "--report",

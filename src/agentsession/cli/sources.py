@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from agentsession.stores import JSONLStore, SQLiteStore, Store
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _NAMED = 10
@@ -55,12 +56,7 @@ def open_session(source: str, session_id: str = "", *, allow_newer: bool = False
         _refuse_id(source, session_id)
         return read(source, allow_newer=allow_newer)
     with open_store(source, allow_newer=allow_newer) as store:
-        if session_id:
-            try:
-                return store.open(session_id)
-            except NoSession:
-                pass
-        return store.open(*chosen(store, source, [session_id]))
+        return _found(store, source, session_id, store.open)
 
 
 def salvage_session(source: str, session_id: str = "", *, allow_newer: bool = False) -> Salvaged:
@@ -86,12 +82,17 @@ def salvage_session(source: str, session_id: str = "", *, allow_newer: bool = Fa
         _refuse_id(source, session_id)
         return salvage(source)
     with open_store(source, allow_newer=allow_newer) as store:
-        if session_id:
-            try:
-                return salvage(store.content(session_id))
-            except NoSession:
-                pass
-        return salvage(store.content(*chosen(store, source, [session_id])))
+        return salvage(_found(store, source, session_id, store.content))
+
+
+def _found(store: Store, source: str, session_id: str, get: Callable[[str], T]) -> T:
+    """What a store gives for an id, which may be one it does not list, or the beginning of one."""
+    if session_id:
+        try:
+            return get(session_id)
+        except NoSession:
+            pass
+    return get(*chosen(store, source, [session_id]))
 
 
 @contextmanager

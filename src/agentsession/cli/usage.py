@@ -15,6 +15,7 @@ import click
 
 from agentsession import places
 from agentsession.cli import sources
+from agentsession.cli.agents import agents_option
 from agentsession.cli.commands import Command, complete_file, json_option
 from agentsession.cli.output import Output, complain, open_output, open_plain
 from agentsession.cli.report import Report
@@ -56,22 +57,6 @@ _NUMBERS: Final = (
 )
 
 
-def _agents(
-    _context: click.Context, _option: click.Parameter, agents: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Check the agents' names.
-
-    Raises:
-        BadParameter: when there is no such agent.
-    """
-    known = registry.names()
-    for agent in agents:
-        if agent not in known:
-            there = ", ".join(known)
-            raise click.BadParameter(f"{agent!r} is no agent; there are: {there}")
-    return agents
-
-
 @click.command("usage", cls=Command)
 @click.argument("given", metavar="[STORE|PATH]...", nargs=-1, shell_complete=complete_file)
 @click.option(
@@ -82,15 +67,7 @@ def _agents(
     default=str(By.MODEL),
     help="What to group by; by model when not given.",
 )
-@click.option(
-    "-from",
-    "--from",
-    "agents",
-    metavar="AGENT",
-    multiple=True,
-    callback=_agents,
-    help="Only this agent's files.",
-)
+@agents_option("Only this agent's files.")
 @click.option(
     "-prices",
     "--prices",
