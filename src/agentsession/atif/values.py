@@ -1,11 +1,11 @@
-"""Plain JSON values: copied and searched, however deep.
+"""Plain JSON values: copied, changed and searched, however deep.
 
 Spec: atif 5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from agentsession.atif.lax import is_finite
@@ -16,17 +16,37 @@ def copied(value: Any) -> Any:
 
     Works on any nesting; scalars are shared.
     """
+    return rebuilt(value, dict)
+
+
+def rebuilt(
+    value: Any,
+    of_object: Callable[[Mapping[str, Any]], dict[str, Any]],
+    of_scalar: Callable[[Any], Any] | None = None,
+) -> Any:
+    """A copy whose objects, from the outermost inwards, are what a function makes of them.
+
+    Works on any nesting.
+
+    Args:
+        value: what to copy.
+        of_object: gives a new object for one; what is in it is rebuilt in turn.
+        of_scalar: gives what stands for a scalar; without it scalars are shared.
+    """
     holder: list[Any] = [value]
     pending: list[tuple[Any, Any]] = [(holder, 0)]
+    whole = of_scalar is not None
     while pending:
         container, key = pending.pop()
         original = container[key]
         if isinstance(original, Mapping):
-            fresh: Any = dict(original)
-            pending.extend((fresh, name) for name, inner in fresh.items() if _holds(inner))
+            fresh: Any = of_object(original)
+            pending.extend((fresh, name) for name, inner in fresh.items() if whole or _holds(inner))
         elif isinstance(original, list | tuple):
             fresh = list(original)
-            pending.extend((fresh, at) for at, inner in enumerate(fresh) if _holds(inner))
+            pending.extend((fresh, at) for at, inner in enumerate(fresh) if whole or _holds(inner))
+        elif of_scalar is not None:
+            fresh = of_scalar(original)
         else:
             continue
         container[key] = fresh

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from agentsession.atif.values import rebuilt
 from agentsession.export.content import Reader
 
 _MEDIA: Final = frozenset(
@@ -21,23 +22,17 @@ def without_media(value: Any) -> Any:
 
     Works on any nesting.
     """
-    holder = [value]
-    pending: list[tuple[Any, Any]] = [(holder, 0)]
-    while pending:
-        container, key = pending.pop()
-        found = container[key]
-        if isinstance(found, Mapping):
-            fresh: Any = _replaced(found) if found.get("type") in _MEDIA else dict(found)
-            pending += [(fresh, name) for name in fresh]
-        elif isinstance(found, list):
-            fresh = list(found)
-            pending += [(fresh, at) for at in range(len(fresh))]
-        elif isinstance(found, str) and found[:5].lower() == _DATA and "," in found:
-            fresh = f"[data URL {found[5:].partition(',')[0].partition(';')[0]}]"
-        else:
-            continue
-        container[key] = fresh
-    return holder[0]
+    return rebuilt(value, _without_part, _without_data)
+
+
+def _without_part(found: Mapping[str, Any]) -> dict[str, Any]:
+    return _replaced(found) if found.get("type") in _MEDIA else dict(found)
+
+
+def _without_data(found: Any) -> Any:
+    if isinstance(found, str) and found[:5].lower() == _DATA and "," in found:
+        return f"[data URL {found[5:].partition(',')[0].partition(';')[0]}]"
+    return found
 
 
 def _replaced(part: Mapping[str, Any]) -> dict[str, Any]:

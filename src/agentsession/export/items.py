@@ -11,6 +11,7 @@ from typing import Any
 
 from agentsession import text
 from agentsession.atif import ContentPart, ObservationResult, Step, Trajectory
+from agentsession.atif.values import rebuilt
 from agentsession.export.errors import CannotExport, NoRawItems
 from agentsession.export.media import restored
 from agentsession.items import Item
@@ -172,18 +173,4 @@ def _arguments(value: Mapping[str, Any]) -> str:
 
 def _sorted(value: Any) -> Any:
     """The value with the names of every object in order, on any nesting."""
-    holder = [value]
-    pending: list[tuple[Any, Any]] = [(holder, 0)]
-    while pending:
-        container, at = pending.pop()
-        found = container[at]
-        if isinstance(found, Mapping):
-            fresh: Any = {name: found[name] for name in sorted(found)}
-            pending += [(fresh, name) for name in fresh]
-        elif isinstance(found, list):
-            fresh = list(found)
-            pending += [(fresh, number) for number in range(len(fresh))]
-        else:
-            continue
-        container[at] = fresh
-    return holder[0]
+    return rebuilt(value, lambda found: {name: found[name] for name in sorted(found)})

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsession.atif import IMAGE_TYPES, audio_type
+from agentsession.atif.values import rebuilt
 from agentsession.export.atomic import write_whole
 from agentsession.export.errors import CannotExport
 
@@ -194,29 +195,16 @@ _PLACES: Final = ("image_url", "file_id")
 
 def _media_changed(value: Any, change: Callable[[str], str]) -> Any:
     """The value with the places of its raw media parts changed, and nothing else."""
-    holder = [value]
-    pending: list[tuple[Any, Any]] = [(holder, 0)]
-    while pending:
-        container, at = pending.pop()
-        found = container[at]
-        if isinstance(found, Mapping):
-            fresh: Any = dict(found)
-            if fresh.get("type") == "input_image":
-                for name in _PLACES:
-                    if isinstance(fresh.get(name), str):
-                        fresh[name] = change(fresh[name])
-            pending += [(fresh, name) for name, inner in fresh.items() if not _is_flat(inner)]
-        elif isinstance(found, list | tuple):
-            fresh = list(found)
-            pending += [(fresh, n) for n, inner in enumerate(fresh) if not _is_flat(inner)]
-        else:
-            continue
-        container[at] = fresh
-    return holder[0]
 
+    def changed(found: Mapping[str, Any]) -> dict[str, Any]:
+        fresh = dict(found)
+        if fresh.get("type") == "input_image":
+            for name in _PLACES:
+                if isinstance(fresh.get(name), str):
+                    fresh[name] = change(fresh[name])
+        return fresh
 
-def _is_flat(value: object) -> bool:
-    return not isinstance(value, Mapping | list | tuple)
+    return rebuilt(value, changed)
 
 
 def restored(value: Any, directory: Path) -> Any:
