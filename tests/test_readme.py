@@ -30,6 +30,15 @@ def commands(page: str) -> list[str]:
     return [line for line in lines if line.startswith("agentsession ")]
 
 
+def output(command: list[str], place: Path, environment: dict[str, str]) -> str:
+    """What a command prints that is run at a place; it must end well."""
+    done = subprocess.run(
+        command, cwd=place, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
     """The variables of a process in which `agentsession` and an endpoint are found."""
@@ -68,33 +77,16 @@ def test_the_snippets_run_one_after_the_other(
             line = start + found[2].count("\n")
     file = tmp_path / (Path(page).stem + ".py")
     file.write_text("".join(script), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, file.name],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    printed = output([sys.executable, file.name], tmp_path, environment)
     if page == "README.md":
-        assert "assistant 2+2 is 4." in done.stdout
+        assert "assistant 2+2 is 4." in printed
 
 
 def test_the_commands_of_the_readme_run(tmp_path: Path, environment: dict[str, str]) -> None:
     for part in ("examples/sessions", "tests/data/opencode-recordings/1.14.41-tail"):
         shutil.copytree(ROOT / part, tmp_path / part)
     for command in commands("README.md"):  # in order: one may need what another made
-        done = subprocess.run(
-            ["/bin/sh", "-c", command],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        assert done.stdout
+        assert output(["/bin/sh", "-c", command], tmp_path, environment)
 
 
 def test_the_session_of_the_format_tour_reads_and_verifies() -> None:
@@ -111,3 +103,11 @@ def test_the_session_of_the_format_tour_reads_and_verifies() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_the_tests_that_pages_name_are_there() -> None:
+    texts = [page.read_text("utf-8") for page in PAGES]
+    named = {name for text in texts for name in re.findall(r"`(test_\w+)`", text)}
+    there = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    assert named
+    assert {name for name in named if f"def {name}(" not in there} == set()

@@ -18,6 +18,25 @@ AnyStore = JSONLStore | SQLiteStore
 CRASH = Path(__file__).parents[2] / "benchmarks" / "crash.py"
 THREADS = 8
 
+INTERRUPTS = """
+import random, signal, sys, threading
+from agentsession.header import Header
+from agentsession.record_entries import InfoEntry
+told = []
+armed = False
+def interrupt(*_):
+    if armed:
+        raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, interrupt)
+chance = random.Random(7)
+def finds_no_lock(work):
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive(), "a lock that nobody will release"
+"""
+"""How a script begins that a timer interrupts wherever it is, while it is armed."""
+
 
 def names(store: AnyStore, session_id: str = "s") -> list[str]:
     """What the entries of a session say."""

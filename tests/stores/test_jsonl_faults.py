@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from store_faults import THREADS, kill_at_random_moments, names, output, work_in_threads
+from store_faults import INTERRUPTS, THREADS, kill_at_random_moments, names, output, work_in_threads
 
 from agentsession import writing
 from agentsession.errors import SessionLocked, StoreFailed
@@ -113,27 +113,17 @@ def test_an_interrupt_between_disk_and_memory(root: Path, monkeypatch: pytest.Mo
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no timer signal")
 def test_interrupts_at_any_moment(root: Path) -> None:
     """Signals that raise, wherever they come: memory is the disk, no lock stays."""
-    told = output(INTERRUPTED, root)[-1].split()
+    told = output(INTERRUPTS + INTERRUPTED, root)[-1].split()
     assert len(told) > 100
     with JSONLStore(root, read_only=True) as store:
         assert set(told) <= {entry.id for entry in store.open("s")}
 
 
 INTERRUPTED = """
-import random, signal, sys, threading
 from agentsession import writing
-from agentsession.header import Header
-from agentsession.record_entries import InfoEntry
 from agentsession.stores import JSONLStore, SyncPolicy
 store = JSONLStore(sys.argv[1], sync=SyncPolicy.NEVER)
 session = store.create(Header(id="s"))
-told = []
-armed = False
-def interrupt(*_):
-    if armed:
-        raise KeyboardInterrupt
-signal.signal(signal.SIGALRM, interrupt)
-chance = random.Random(7)
 for turn in range(150):
     session = store.open("s")
     try:
@@ -146,11 +136,7 @@ for turn in range(150):
         armed = False
     assert store.path("s").read_bytes() == writing.dump(store.open("s"))
     told.append(store.append("s", InfoEntry("two")))
-# Another thread finds no lock that nobody will release.
-thread = threading.Thread(target=store.append, args=("s", InfoEntry("three")), daemon=True)
-thread.start()
-thread.join(10)
-assert not thread.is_alive()
+finds_no_lock(lambda: store.append("s", InfoEntry("three")))
 store.close()
 print(*told)
 """

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from store_faults import THREADS, kill_at_random_moments, names, output, work_in_threads
+from store_faults import INTERRUPTS, THREADS, kill_at_random_moments, names, output, work_in_threads
 from store_process import StoreProcess, processes
 
 from agentsession.errors import (
@@ -89,7 +89,7 @@ def test_an_interrupt_between_disk_and_memory(place: Path, monkeypatch: pytest.M
 
 def test_interrupts_at_any_moment(place: Path) -> None:
     """Signals that raise, wherever they come: nothing acknowledged is lost, nothing hangs."""
-    told = output(INTERRUPTED, place)[-1].split()
+    told = output(INTERRUPTS + INTERRUPTED, place)[-1].split()
     with closing(sqlite3.connect(place)) as connection:
         there = {row[0] for row in connection.execute("SELECT id FROM entries")}
     assert len(told) > 100
@@ -97,21 +97,11 @@ def test_interrupts_at_any_moment(place: Path) -> None:
 
 
 INTERRUPTED = """
-import random, signal, sys, threading
-from agentsession.header import Header
-from agentsession.record_entries import InfoEntry
 from agentsession.stores import ListFilter, SQLiteStore
 place = sys.argv[1]
 store = SQLiteStore(place)
 other = SQLiteStore(place, busy_seconds=0.5)
 store.create(Header(id="s"))
-told = []
-armed = False
-def interrupt(*_):
-    if armed:
-        raise KeyboardInterrupt
-signal.signal(signal.SIGALRM, interrupt)
-chance = random.Random(7)
 for turn in range(150):
     try:
         armed = True
@@ -126,11 +116,7 @@ for turn in range(150):
     told.append(store.append("s", InfoEntry("two")))
     other.create()
     assert sum(1 for _ in store.list()) == turn + 2
-# Another thread finds no lock that nobody will release.
-thread = threading.Thread(target=store.create, daemon=True)
-thread.start()
-thread.join(10)
-assert not thread.is_alive()
+finds_no_lock(store.create)
 store.close()
 other.close()
 print(*told)

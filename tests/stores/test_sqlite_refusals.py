@@ -11,7 +11,19 @@ import pytest
 from agentsession.errors import ConcurrentWriter, SessionLocked
 from agentsession.header import Header
 from agentsession.record_entries import InfoEntry
+from agentsession.session import Session
 from agentsession.stores import JSONLStore, SQLiteStore
+
+
+def assert_refused_until_released(
+    store: JSONLStore | SQLiteStore, session: Session, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        session.append(InfoEntry("two"))
+    with pytest.raises(error):
+        store.delete(session.id)
+    store.release(session.id)
+    store.delete(session.id)
 
 
 def test_another_writer_of_rows(tmp_path: Path) -> None:
@@ -24,12 +36,7 @@ def test_another_writer_of_rows(tmp_path: Path) -> None:
                 "INSERT INTO entries (session_id, seq, id, type, line) "
                 "VALUES ('s', 2, 'x', 'info', '{}')"
             )
-        with pytest.raises(ConcurrentWriter):
-            session.append(InfoEntry("two"))
-        with pytest.raises(ConcurrentWriter):
-            store.delete("s")
-        store.release("s")
-        store.delete("s")
+        assert_refused_until_released(store, session, ConcurrentWriter)
 
 
 def test_a_hold_that_was_taken(tmp_path: Path) -> None:
@@ -39,12 +46,7 @@ def test_a_hold_that_was_taken(tmp_path: Path) -> None:
         other.break_lock("s")
         other.append("s", InfoEntry("one"))
         other.release("s")
-        with pytest.raises(SessionLocked):
-            session.append(InfoEntry("two"))
-        with pytest.raises(SessionLocked):
-            store.delete("s")
-        store.release("s")
-        store.delete("s")
+        assert_refused_until_released(store, session, SessionLocked)
 
 
 def test_another_writer_of_a_file(tmp_path: Path) -> None:
@@ -54,10 +56,5 @@ def test_another_writer_of_a_file(tmp_path: Path) -> None:
         (path,) = tmp_path.rglob("*.jsonl")
         with path.open("ab") as file:
             file.write(b'{"type":"info","id":"x","parent":null}\n')
-        with pytest.raises(ConcurrentWriter):
-            session.append(InfoEntry("two"))
-        with pytest.raises(ConcurrentWriter):
-            store.delete("s")
-        store.release("s")
-        store.delete("s")
+        assert_refused_until_released(store, session, ConcurrentWriter)
         assert not path.exists()

@@ -17,6 +17,8 @@ from agentsession.session import Session
 from agentsession.stores import JSONLStore, Put, SQLiteStore, finding
 from agentsession.stores.copying import copy_sessions
 
+EARLIER = "2025-01-01T00:00:00Z"
+
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
@@ -63,6 +65,18 @@ def session(session_id: str, created_at: str = "2026-03-01T08:15:30Z", cwd: str 
     return reading.load(made.header.line + b"\n")
 
 
+def assert_knows_d(store: JSONLStore) -> None:
+    """A store does not make a second file of the session that another one made."""
+    with pytest.raises(SessionExists):
+        store.put(session("d", cwd="/x"))
+
+
+@pytest.fixture
+def believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a store remembers of the names counts for as long as a test runs."""
+    monkeypatch.setattr(finding, "FRESH_SECONDS", 3600.0)
+
+
 def test_opening_many_reads_the_names_a_few_times(
     root: Path, directories_read: Callable[[], int]
 ) -> None:
@@ -107,22 +121,19 @@ def test_creating_many_of_ones_own_choice(root: Path, directories_read: Callable
     assert directories_read() <= 4
 
 
+@pytest.mark.usefixtures("believed")
 @pytest.mark.parametrize("act", ["put", "create"])
-def test_an_id_another_store_took_meanwhile_is_seen(
-    root: Path, act: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(finding, "FRESH_SECONDS", 3600.0)
+def test_an_id_another_store_took_meanwhile_is_seen(root: Path, act: str) -> None:
     with JSONLStore(root) as one, JSONLStore(root) as other:
         assert one.put(session("a", cwd="/x")) is Put.CREATED
         assert other.put(session("b", cwd="/x")) is Put.CREATED
         assert one.put(session("c", cwd="/x")) is Put.CREATED
         if act == "put":
-            assert other.put(session("d", "2025-01-01T00:00:00Z", "/x")) is Put.CREATED
+            assert other.put(session("d", EARLIER, "/x")) is Put.CREATED
         else:
-            other.create(Header(id="d", created_at="2025-01-01T00:00:00Z", cwd="/x"))
+            other.create(Header(id="d", created_at=EARLIER, cwd="/x"))
             other.release("d")
-        with pytest.raises(SessionExists):
-            one.put(session("d", cwd="/x"))
+        assert_knows_d(one)
         with pytest.raises(SessionExists):
             one.create(Header(id="d"))
         assert len(list(root.glob("*/*_d.jsonl"))) == 1
@@ -146,15 +157,14 @@ def test_who_does_not_own_the_root_is_noticed_too(
         one.put(session("b", cwd="/x"))
         with monkeypatch.context() as patch:
             patch.setattr(os, "utime", utime)
-            other.put(session("d", "2025-01-01T00:00:00Z", "/x"))
-        with pytest.raises(SessionExists):
-            one.put(session("d", cwd="/x"))
+            other.put(session("d", EARLIER, "/x"))
+        assert_knows_d(one)
 
 
+@pytest.mark.usefixtures("believed")
 def test_times_that_are_rounded_are_not_believed(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finding, "FRESH_SECONDS", 3600.0)
     really = os.utime
 
     def utime(path: Any, times: Any = None, *, ns: Any = None) -> None:
@@ -163,24 +173,22 @@ def test_times_that_are_rounded_are_not_believed(
     monkeypatch.setattr(os, "utime", utime)
     with JSONLStore(root) as one, JSONLStore(root) as other:
         one.put(session("a", cwd="/x"))
-        other.put(session("d", "2025-01-01T00:00:00Z", "/x"))
-        with pytest.raises(SessionExists):
-            one.put(session("d", cwd="/x"))
+        other.put(session("d", EARLIER, "/x"))
+        assert_knows_d(one)
 
 
+@pytest.mark.usefixtures("believed")
 def test_who_is_killed_before_the_end_is_noticed_too(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finding, "FRESH_SECONDS", 3600.0)
     with JSONLStore(root) as one, JSONLStore(root) as other:
         one.put(session("a", cwd="/x"))
         with monkeypatch.context() as patch:
             # The last thing that happens is that the file is there.
             patch.setattr(JSONLStore, "_created", killed_after(JSONLStore._created))
             with pytest.raises(KeyboardInterrupt):
-                other.put(session("d", "2025-01-01T00:00:00Z", "/x"))
-        with pytest.raises(SessionExists):
-            one.put(session("d", cwd="/x"))
+                other.put(session("d", EARLIER, "/x"))
+        assert_knows_d(one)
 
 
 def killed_after(create: Callable[..., Any]) -> Callable[..., None]:
