@@ -5,11 +5,8 @@ Spec: format 4.3, claude-code 4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-
-from agentsession.canonical import sha256
-from agentsession.parts import InstructionsPart
 
 
 def system_texts(system: object) -> list[str]:
@@ -19,20 +16,6 @@ def system_texts(system: object) -> list[str]:
     if not isinstance(system, list):
         return []
     return [b["text"] for b in system if isinstance(b, dict) and isinstance(b.get("text"), str)]
-
-
-def prompt_parts(texts: Sequence[str], in_force: Sequence[str]) -> list[InstructionsPart]:
-    """Return the system prompt's parts; one that stays is named by its hash."""
-    if list(texts) == list(in_force):
-        return []
-    parts = []
-    for place, words in enumerate(texts):
-        name = f"system.{place}"
-        if place < len(in_force) and in_force[place] == words and words:
-            parts.append(InstructionsPart(name, hash=sha256(words.encode("utf-8", "replace"))))
-        else:
-            parts.append(InstructionsPart(name, words))
-    return parts
 
 
 def tool_of(tool: Mapping[str, Any]) -> dict[str, Any]:

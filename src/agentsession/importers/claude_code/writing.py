@@ -20,10 +20,11 @@ from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.claude_code.records import Record, parted
 from agentsession.importers.claude_code.requestlog import CannotRebuild, Request, RequestLog
 from agentsession.importers.claude_code.rules import Rules
-from agentsession.importers.claude_code.shapes import prompt_parts, system_texts, tool_of
+from agentsession.importers.claude_code.shapes import system_texts, tool_of
 from agentsession.importers.claude_code.transcript import Answer, Transcript
 from agentsession.importers.claude_code.units import Times, Units
 from agentsession.importers.drafting import Node, TreeDraft, spelled
+from agentsession.importers.prompts import prompt_parts
 from agentsession.members import string_text
 from agentsession.parts import VCS
 from agentsession.record_entries import DecisionEntry, DispatchEntry, EnvEntry, LinkEntry

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from agentsession import text
-from agentsession.canonical import sha256
 from agentsession.entries import ConfigEntry
 from agentsession.importers.pi.lowering import kept
 from agentsession.importers.pi.records import mapping, objects, string
+from agentsession.importers.prompts import part_of
 from agentsession.parts import InstructionsPart
 
 NAMESPACE: Final = "pi"
@@ -129,12 +129,7 @@ def _parts(before: Setting, after: Setting) -> list[InstructionsPart]:
     if before.prompt == after.prompt:
         return []
     known = set(before.prompt)
-    return [
-        InstructionsPart(name, hash=sha256(words.encode("utf-8", "replace")))
-        if (name, words) in known
-        else InstructionsPart(name, words)
-        for name, words in after.prompt
-    ]
+    return [part_of(name, words, stays=(name, words) in known) for name, words in after.prompt]
 
 
 def _tools(before: Setting, after: Setting) -> tuple[list[bytes], list[str]]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from agentsession.canonical import sha256
 from agentsession.entries import ConfigEntry
 from agentsession.importers.opencode import names, values
 from agentsession.importers.opencode.convert.draft import NAMESPACE
@@ -14,7 +12,7 @@ from agentsession.importers.opencode.convert.frame import Frame
 from agentsession.importers.opencode.convert.lowering import without
 from agentsession.importers.opencode.convert.rules import release_of
 from agentsession.importers.opencode.v1 import Message
-from agentsession.parts import InstructionsPart
+from agentsession.importers.prompts import prompt_parts
 from agentsession.record_entries import EnvEntry
 
 _PROMPT: Final = ("tools", "system", "format")
@@ -71,7 +69,7 @@ class Configuration:
             unknown[NAMESPACE] = frame.draft.kept(beside)
         entry = ConfigEntry(
             model=setting["model"],
-            instructions_parts=_instructions(texts, in_force[2]),
+            instructions_parts=prompt_parts(texts, in_force[2]),
             unknown=unknown,
         )
         frame.draft.configured = wanted
@@ -129,17 +127,3 @@ def _setting(model: str, provider: str, agent: str, variant: str, release: str) 
         "release": release,
     }
     return {name: value for name, value in setting.items() if value}
-
-
-def _instructions(texts: Sequence[str], in_force: Sequence[str]) -> list[InstructionsPart]:
-    """Return the system prompt's parts; one that stays is named by hash."""
-    if list(texts) == list(in_force):
-        return []
-    parts = []
-    for place, text in enumerate(texts):
-        name = f"system.{place}"
-        if place < len(in_force) and in_force[place] == text and text:
-            parts.append(InstructionsPart(name, hash=sha256(text.encode("utf-8", "replace"))))
-        else:
-            parts.append(InstructionsPart(name, text))
-    return parts
