@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from agentsession.beside import value_of
 from agentsession.entries import CompactionEntry, Entry, ItemEntry, ResponseEntry
 from agentsession.importers.claude_code import usage as claude_code
 from agentsession.importers.codex import usage as codex
 from agentsession.importers.identity import imported_id
 from agentsession.importers.noted import Noted, noted
 from agentsession.importers.pi import usage as pi
-from agentsession.importers.usage import Told, UsageRecord, decoded, recorded_cost, tokens_of
+from agentsession.importers.usage import Told, UsageRecord, recorded_cost, tokens_of
 from agentsession.record_entries import CustomEntry
 from agentsession.session import Session
 
@@ -56,7 +57,7 @@ class Calls:
         cost: float | None = None
         found: Told | None = None
         for namespace, reader in _READERS.items():
-            native = decoded(entry, namespace)
+            native = value_of(entry, namespace)
             if not isinstance(native, dict):
                 # A summary of which its agent recorded nothing else is its agent's all the same.
                 if self._harness != namespace or not _is_summary(entry):

@@ -6,23 +6,21 @@ Spec: decision D12.
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from agentsession import text
+from agentsession.beside import value_of
 from agentsession.entries import (
     BranchSummaryEntry,
     CompactionEntry,
     ConfigEntry,
-    Entry,
     ResponseEntry,
 )
-from agentsession.errors import NotJSON
 from agentsession.findings import Finding, merged
 from agentsession.importers.base import UNREADABLE as ALARM
+from agentsession.importers.numbers import number
 from agentsession.record_entries import CustomEntry, EnvEntry
 from agentsession.timestamp import Timestamp
 
@@ -114,7 +112,7 @@ def of_session(session: Session) -> Iterator[UsageRecord]:
             cwd = entry.cwd or cwd
         if isinstance(entry, ConfigEntry):
             model = entry.model or model
-            provider = _string(decoded(entry, "provider")) or provider
+            provider = _string(value_of(entry, "provider")) or provider
         if isinstance(entry, CustomEntry):
             note = calls.noted(entry)
             if note is not None:
@@ -126,7 +124,7 @@ def of_session(session: Session) -> Iterator[UsageRecord]:
             continue
         if isinstance(entry, ResponseEntry):
             model = entry.model or model
-            provider = _string(decoded(entry, "provider")) or provider
+            provider = _string(value_of(entry, "provider")) or provider
         told, cost = calls.told(entry)
         if entry.usage is None and not cost:
             continue
@@ -235,31 +233,10 @@ def recorded_cost(native: Mapping[str, Any]) -> float | None:
     inner = used.get("cost") if isinstance(used, dict) else None
     total = inner.get("total") if isinstance(inner, dict) else None
     for found in (native.get("cost"), native.get("costUSD"), total):
-        amount = _amount(found)
-        if amount is not None:
-            return amount
+        cost = number(found)
+        if cost is not None:
+            return cost
     return None
-
-
-def decoded(entry: Entry, member: str) -> Any:
-    """Return a member of an entry as a value; ``None`` when there is none."""
-    member_text = entry.text_of(member)
-    if member_text is None:
-        return None
-    try:
-        return text.parse(member_text)
-    except NotJSON:
-        return None
-
-
-def _amount(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        found = float(value)
-    except OverflowError:
-        return None
-    return found if math.isfinite(found) else None
 
 
 def _string(value: object) -> str:

@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentsession import text
+from agentsession.beside import value_of
 from agentsession.context import Context, build_context, request_context
 from agentsession.entries import CompactionEntry, Entry, ItemEntry, ResponseEntry
-from agentsession.errors import NotJSON
 from agentsession.items import Item
 
 MEMBER = "origin"
@@ -108,7 +107,7 @@ class Target:
 
 def origin_of(entry: Entry) -> Origin:
     """Return the origin an item entry records; items of one response travel together."""
-    origin = Origin.of(_decoded(entry, MEMBER))
+    origin = Origin.of(value_of(entry, MEMBER))
     response = entry.response if isinstance(entry, ItemEntry) else ""
     if origin.message or not response:
         return origin
@@ -136,7 +135,7 @@ def pieces(path: Sequence[Entry], context: Context | None = None) -> tuple[Piece
             found.append(Piece(item, origin_of(entry)))
             continue
         if entry is not asked:
-            asked, value = entry, _decoded(entry, MEMBERS)
+            asked, value = entry, value_of(entry, MEMBERS)
             told = value if isinstance(value, Mapping) else {}
         if item.id in told:
             found.append(Piece(item, Origin.of(told[item.id])))
@@ -158,7 +157,7 @@ def request_pieces(path: Sequence[Entry]) -> tuple[Piece, ...]:
 
 def target_of(response: ResponseEntry) -> Target:
     """Return who a response came from: its model, and the provider an importer recorded."""
-    provider = _decoded(response, "provider")
+    provider = value_of(response, "provider")
     return Target(_string(provider), response.model)
 
 
@@ -168,16 +167,6 @@ def _entries_by_item(path: Sequence[Entry]) -> dict[str, ItemEntry]:
         if isinstance(entry, ItemEntry) and entry.item.id:
             found[entry.item.id] = entry
     return found
-
-
-def _decoded(entry: Entry, member: str) -> Any:
-    member_text = entry.text_of(member)
-    if member_text is None:
-        return None
-    try:
-        return text.parse(member_text)
-    except NotJSON:
-        return None
 
 
 def _string(value: object) -> str:

@@ -5,11 +5,8 @@ Spec: codex 2.2 and 8.1.
 
 from __future__ import annotations
 
-from typing import Any
-
-from agentsession import text
+from agentsession.beside import value_of
 from agentsession.entries import ResponseEntry
-from agentsession.errors import AgentSessionError
 from agentsession.importers.codex.lines import mapping, string
 from agentsession.importers.codex.releases import version_of
 from agentsession.importers.codex.writer import NAMESPACE
@@ -18,16 +15,8 @@ from agentsession.wire.profiles_codex import CodexProfile, codex_profile
 
 def profile_of_response(response: ResponseEntry) -> CodexProfile:
     """Return how the release that sent a response's request spelled it."""
-    native = mapping(_decoded(response, NAMESPACE))
+    native = mapping(value_of(response, NAMESPACE))
     release = string(native.get("release"))
-    provider = string(_decoded(response, "provider"))
+    provider = string(value_of(response, "provider"))
     version = version_of(release) if release else (0, 20)
     return codex_profile(version, response.model, provider)
-
-
-def _decoded(response: ResponseEntry, member: str) -> Any:
-    found = response.text_of(member)
-    try:
-        return None if found is None else text.parse(found)
-    except AgentSessionError:
-        return None

@@ -16,6 +16,7 @@ told as a :class:`Stray`.
 ...             print(store.name, session.title, len(store.messages(session).messages))
 """
 
+from agentsession.importers.numbers import number
 from agentsession.importers.opencode.columns import (
     Column,
     Columns,
@@ -167,7 +168,6 @@ from agentsession.importers.opencode.values import (
     metadata_bool,
     metadata_string,
     millis,
-    number,
     shell_output,
     skill_text,
     truthy,

@@ -85,17 +85,6 @@ def integer(value: object) -> int | None:
     return None
 
 
-def number(value: object) -> float | None:
-    """Return a JSON number as a finite float, else ``None``."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        result = float(value)
-    except OverflowError:
-        return None
-    return result if math.isfinite(result) else None
-
-
 def count(value: object) -> int:
     """Return a token count: an integer of at least 0, else 0."""
     if type(value) is int:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from agentsession import text
+from agentsession.beside import value_of
 from agentsession.entries import ResponseEntry
-from agentsession.errors import NotJSON
 from agentsession.importers.pi.records import mapping, string
 from agentsession.importers.pi.settings import NAMESPACE
 from agentsession.wire.profiles_pi import NEWEST, PiProfile, pi_profile
@@ -17,17 +16,7 @@ _RELEASE: Final = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})")
 
 def profile_of_response(response: ResponseEntry) -> PiProfile:
     """Return how the request was spelled that a converted response answered."""
-    native = _native(response)
+    native = mapping(value_of(response, NAMESPACE))
     found = _RELEASE.match(string(native.get("release")))
     release = (int(found[1]), int(found[2])) if found else NEWEST
     return pi_profile(release, string(native.get("api")))
-
-
-def _native(response: ResponseEntry) -> dict[str, object]:
-    member = response.text_of(NAMESPACE)
-    if member is None:
-        return {}
-    try:
-        return mapping(text.parse(member))
-    except NotJSON:
-        return {}

@@ -5,7 +5,6 @@ Spec: pi 1 to 4.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -199,14 +198,3 @@ def count(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63:
         return value
     return 0
-
-
-def amount(value: object) -> float | None:
-    """Return a finite number, else ``None``."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        found = float(value)
-    except OverflowError:
-        return None
-    return found if math.isfinite(found) else None

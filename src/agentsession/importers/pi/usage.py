@@ -14,6 +14,7 @@ import msgspec
 
 from agentsession.entries import Entry, ItemEntry, ResponseEntry
 from agentsession.importers.base import Source
+from agentsession.importers.numbers import number
 from agentsession.importers.pi.lines import lines_of
 from agentsession.importers.pi.places import files_below, id_in_name, is_header, session_id_of
 from agentsession.importers.pi.placing import Place, places_of
@@ -24,7 +25,6 @@ from agentsession.importers.pi.records import (
     MESSAGE,
     USAGE,
     Record,
-    amount,
     count,
     mapping,
     objects,
@@ -67,7 +67,7 @@ def usage_of(given: object) -> dict[str, Any] | None:
 
 def cost_of(given: object) -> float | None:
     """Return what a call cost in USD, ``None`` when that was not recorded."""
-    return amount(mapping(mapping(given).get("cost")).get("total"))
+    return number(mapping(mapping(given).get("cost")).get("total"))
 
 
 def is_odd(given: object) -> bool:

@@ -16,9 +16,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from agentsession import text
+from agentsession.beside import value_of
 from agentsession.entries import ResponseEntry
-from agentsession.errors import AgentSessionError
 from agentsession.importers.base import Converted
 from agentsession.importers.opencode import values
 from agentsession.importers.opencode.convert.codes import CODES
@@ -64,11 +63,7 @@ def convert(source: Places, session_id: str) -> Converted:
 
 def profile_of_response(response: ResponseEntry) -> Profile:
     """Return how the release that sent a response's request spelled it."""
-    member_text = response.text_of("opencode")
-    try:
-        native = text.parse(member_text) if member_text is not None else None
-    except AgentSessionError:
-        native = None
+    native = value_of(response, "opencode")
     release = values.metadata_string(native, "release")
     rows = values.metadata_string(native, "engine") == "rows"
     if rows:

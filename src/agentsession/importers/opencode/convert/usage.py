@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from agentsession.importers.numbers import number
 from agentsession.importers.opencode import values
 from agentsession.importers.opencode.v1 import Tokens
 
@@ -83,7 +84,7 @@ class Sum:
     def count(self, counts: Counts, cost: object) -> None:
         """Add a step of these counts."""
         self.counts.append(counts)
-        amount = cost if type(cost) is float and 0 < cost < _INT64 else values.number(cost)
+        amount = cost if type(cost) is float and 0 < cost < _INT64 else number(cost)
         if amount:
             self.costs.append(amount)
 
