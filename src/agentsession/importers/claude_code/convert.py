@@ -34,7 +34,6 @@ from agentsession.record_entries import LinkEntry
 
 FORMAT: Final = "agentsession/0.3"
 _NO_TIME: Final = "2025-01-01T00:00:00Z"
-_NEAR: Final = 64
 
 
 def convert(source: Sources, conversation: Conversation) -> Converted:
