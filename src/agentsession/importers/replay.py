@@ -14,7 +14,6 @@ are set aside. Spec: decision D2.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import re
 import sys
@@ -28,6 +27,7 @@ from agentsession.findings import SCHEMA
 from agentsession.importers import codex, pi
 from agentsession.importers.claude_code import fidelity as claude_code
 from agentsession.importers.opencode import convert
+from agentsession.importers.replayed import LOG, logged_requests, response_verdict, same
 from agentsession.session import Session
 from agentsession.wire import (
     Piece,
@@ -40,8 +40,6 @@ from agentsession.wire import (
     target_of,
 )
 
-LOG: Final = "requests.jsonl"
-_CUT: Final = re.compile(r"(?s)(.*)…\[cut; chars=\d+; sha256=([0-9a-f]{64})\]")
 _ATTEMPT: Final = "summary-attempt"
 _REMINDER: Final = "<system-reminder>"
 _STEP_LIMIT: Final = "MAXIMUM STEPS REACHED"
@@ -127,13 +125,8 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict on the response."""
-        return {
-            "session": self.session,
-            "response": self.response,
-            "backed": bool(self.backed or self.near),
-            "requests": sorted(self.backed + self.near),
-            **({"note": _ATTEMPT} if self.made else {}),
-        }
+        note = _ATTEMPT if self.made else ""
+        return response_verdict(self.session, self.response, self.backed + self.near, note)
 
 
 def replay(recording: Path, agent: Agent) -> dict[str, Any]:
@@ -141,7 +134,8 @@ def replay(recording: Path, agent: Agent) -> dict[str, Any]:
     if agent.measure is not None:
         return agent.measure(recording)
     answers = list(_answers(recording, agent))
-    requests = [_judge(request, answers) for request in _logged(recording)]
+    logged = logged_requests(recording)
+    requests = [_judge(request, answers) for request in logged if request.get("kind") == "main"]
     return {
         "recording": recording.name,
         "requests": requests,
@@ -166,14 +160,6 @@ def _answers(recording: Path, agent: Agent) -> Iterator[Answer]:
 def _is_summary(entry: ResponseEntry) -> bool:
     native = entry.unknown.get("opencode")
     return isinstance(native, dict) and native.get("summary") is True
-
-
-def _logged(recording: Path) -> Iterator[dict[str, Any]]:
-    with (recording / LOG).open("rb") as log:
-        for line in log:
-            request = json.loads(line)
-            if request.get("kind") == "main":
-                yield request
 
 
 def _judge(request: dict[str, Any], answers: Sequence[Answer]) -> dict[str, Any]:
@@ -213,28 +199,6 @@ def spoken(messages: Messages) -> Messages:
     while start < len(messages) and messages[start].get("role") in {"system", "developer"}:
         start += 1
     return messages[start:]
-
-
-def same(logged: Any, ours: Any) -> bool:
-    """Return whether a logged value is ours; a string the log cut is compared by its hash."""
-    if isinstance(logged, dict):
-        return (
-            isinstance(ours, dict)
-            and logged.keys() == ours.keys()
-            and all(same(value, ours[name]) for name, value in logged.items())
-        )
-    if isinstance(logged, list):
-        return (
-            isinstance(ours, list)
-            and len(logged) == len(ours)
-            and all(same(one, other) for one, other in zip(logged, ours, strict=True))
-        )
-    if isinstance(logged, str) and isinstance(ours, str) and logged != ours:
-        cut = _CUT.fullmatch(logged)
-        if cut is None or not ours.startswith(cut[1]):
-            return False
-        return hashlib.sha256(ours.encode("utf-8", "replace")).hexdigest() == cut[2]
-    return bool(logged == ours)
 
 
 def _without_unstored(messages: Messages) -> tuple[Messages, str]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from claude_files import Log, recorded
 
-from agentsession.importers import replay
+from agentsession.importers import replay, replayed
 from agentsession.importers.claude_code.fidelity import sessions
 from agentsession.importers.claude_code.importer import ClaudeCode
 from agentsession.importers.claude_code.verify import verify
@@ -82,7 +82,7 @@ def test_every_response_answers_a_request(recording: Path) -> None:
 @pytest.mark.parametrize("recording", recordings())
 def test_every_logged_request_is_judged_or_leaves_nothing(recording: Path) -> None:
     verdict = judged(recording)
-    logged = (recording / replay.LOG).read_text("utf-8").splitlines()
+    logged = (recording / replayed.LOG).read_text("utf-8").splitlines()
     assert len(logged) == len(verdict["requests"]) + sum(verdict["unjudged"].values())
     assert "main" not in verdict["unjudged"]
     sides = {"bash_paths", "bash_prefix", "compaction", "notools", "quota"}
@@ -136,7 +136,7 @@ def test_helpers_with_a_stored_answer_are_judged(tmp_path: Path) -> None:
     log.write(tmp_path)
     said = [{"role": "user", "content": "Warmup"}]
     recorded(tmp_path, [(1, said), (2, [{"role": "user", "content": "A title?"}])])
-    requests = tmp_path / replay.LOG
+    requests = tmp_path / replayed.LOG
     requests.write_bytes(requests.read_bytes().replace(b'"main"', b'"notools"'))
     verdict = judged(tmp_path)
     (request,) = verdict["requests"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentsession.importers import replay
+from agentsession.importers import replay, replayed
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "opencode-recordings"
 SHARED = Path(
@@ -77,7 +77,7 @@ def test_a_request_nobody_made_is_told(tmp_path: Path) -> None:
         {"n": 3, "kind": "title", "path": "/v1/chat/completions", "body": {}},
     ]
     text = "".join(json.dumps(line) + "\n" for line in lines)
-    (recording / replay.LOG).write_text(text, encoding="utf-8")
+    (recording / replayed.LOG).write_text(text, encoding="utf-8")
     report = replay.verdicts(tmp_path)
     assert report["totals"]["differs"] == 1
     assert report["totals"]["impossible"] == 1
@@ -106,4 +106,4 @@ def test_a_request_nobody_made_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_cut_strings_compare_by_hash(logged: object, ours: object, expected: bool) -> None:
-    assert replay.same(logged, ours) is expected
+    assert replayed.same(logged, ours) is expected

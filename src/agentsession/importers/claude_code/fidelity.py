@@ -11,9 +11,7 @@ Spec: decisions D2 and D10, claude-code 4, 5.5.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +22,12 @@ from agentsession.entries import ResponseEntry
 from agentsession.importers.claude_code.blocks import Block, content_blocks
 from agentsession.importers.claude_code.importer import ClaudeCode
 from agentsession.importers.claude_code.verify import verify
+from agentsession.importers.replayed import (
+    converted_sessions,
+    logged_requests,
+    response_verdict,
+    same,
+)
 from agentsession.session import Session
 from agentsession.wire import request_pieces, target_of
 from agentsession.wire.profiles_claude_code import (
@@ -32,11 +36,9 @@ from agentsession.wire.profiles_claude_code import (
     claude_code_profile,
 )
 
-LOG: Final = "requests.jsonl"
 Spoken = tuple[str, Block]
 
 _REMINDER: Final = "<system-reminder>"
-_CUT: Final = re.compile(r"(?s)(.*)…\[cut; chars=\d+; sha256=([0-9a-f]{64})\](.*)")
 _CONTINUE: Final = "Output token limit hit"
 _NOTICE: Final = "[SYSTEM NOTIFICATION"
 _BARE: Final = (
@@ -58,11 +60,8 @@ def profile_of_response(response: ResponseEntry) -> ClaudeCodeProfile:
 
 
 def sessions(place: Path) -> Iterator[Session]:
-    """Yield the converted sessions of a directory."""
-    importer = ClaudeCode()
-    for source in importer.find([place]):
-        for native in importer.sessions(source):
-            yield importer.convert(source, native.id).session
+    """Return the converted sessions of a directory."""
+    return converted_sessions(ClaudeCode(), place)
 
 
 @dataclass(slots=True)
@@ -84,14 +83,8 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict on the response."""
-        note = {"note": self.note} if self.note and not self.backed else {}
-        return {
-            "session": self.session,
-            "response": self.response,
-            "backed": bool(self.backed),
-            "requests": sorted(self.backed),
-            **note,
-        }
+        note = "" if self.backed else self.note
+        return response_verdict(self.session, self.response, self.backed, note)
 
 
 def replay(recording: Path) -> dict[str, Any]:
@@ -105,7 +98,7 @@ def replay(recording: Path) -> dict[str, Any]:
     stored = {answer.response for answer in answers}
     requests = []
     unjudged: Counter[str] = Counter()
-    for request in _logged(recording):
+    for request in logged_requests(recording):
         is_answered = _answer_id(request) in stored
         if is_answered or request.get("kind") == "main":
             requests.append({**_judge(request, answers), "answered": is_answered})
@@ -141,12 +134,6 @@ def _digests(recording: Path) -> dict[str, int]:
             for result in verify(importer, source, native.id):
                 found[result.outcome] = found.get(result.outcome, 0) + 1
     return found
-
-
-def _logged(recording: Path) -> Iterator[dict[str, Any]]:
-    with (recording / LOG).open("rb") as log:
-        for line in log:
-            yield json.loads(line)
 
 
 def _answer_id(request: dict[str, Any]) -> str:
@@ -256,19 +243,19 @@ def _same(role: str, block: Block, ours: Spoken, pool: list[str]) -> bool:
         return False
     if block.get("type") == "text":
         if role == "assistant":
-            return _equal(block, our_block)
+            return same(block, our_block)
         one, other = str(block.get("text")), str(our_block.get("text"))
-        return _equal(one.rstrip("\n"), other.rstrip("\n")) or one.strip() == other.strip()
+        return same(one.rstrip("\n"), other.rstrip("\n")) or one.strip() == other.strip()
     if block.get("type") == "tool_result":
         return _same_result(block, our_block, pool)
-    return _equal(block, our_block)
+    return same(block, our_block)
 
 
 def _same_result(block: Block, ours: Block, pool: list[str]) -> bool:
     if {**block, "content": 0} != {**ours, "content": 0}:
         return False
     sent, stored = _flat(block.get("content")), _flat(ours.get("content"))
-    if _equal(sent, stored):
+    if same(sent, stored):
         return True
     if not isinstance(sent, str) or not isinstance(stored, str):
         return False
@@ -290,29 +277,6 @@ def _flat(content: Any) -> Any:
     ):
         return [str(part.get("text")) for part in content]
     return content
-
-
-def _equal(logged: Any, ours: Any) -> bool:
-    """Whether a value is ours; a string that the recording cut is compared by its hash."""
-    if isinstance(logged, dict):
-        return (
-            isinstance(ours, dict)
-            and logged.keys() == ours.keys()
-            and all(_equal(value, ours[name]) for name, value in logged.items())
-        )
-    if isinstance(logged, list):
-        return (
-            isinstance(ours, list)
-            and len(logged) == len(ours)
-            and all(_equal(one, other) for one, other in zip(logged, ours, strict=True))
-        )
-    if isinstance(logged, str) and isinstance(ours, str) and logged != ours:
-        cut = _CUT.fullmatch(logged)
-        if cut is None or not ours.startswith(cut[1]) or not ours.endswith(cut[3]):
-            return False
-        core = ours[: len(ours) - len(cut[3])] if cut[3] else ours
-        return hashlib.sha256(core.encode("utf-8", "replace")).hexdigest() == cut[2]
-    return bool(logged == ours)
 
 
 # What cannot be rebuilt.

@@ -7,17 +7,16 @@ and 11, decision D2.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 from agentsession.importers.codex.lines import mapping, sequence, string
+from agentsession.importers.replayed import CUT, hash_of, is_same_text
 
 Messages = list[dict[str, Any]]
 
-_CUT: Final = re.compile(r"(?s)(.*)…\[cut; chars=\d+; sha256=([0-9a-f]{64})\]")
 _HASHED: Final = frozenset({"chars", "sha256"})
 _ENVIRONMENT: Final = "<environment_context>"
 _PROMPTS: Final = (
@@ -71,7 +70,7 @@ def same(logged: Any, ours: Any) -> bool:
     """Return whether a logged value is ours."""
     if isinstance(logged, dict):
         if logged.keys() == _HASHED and isinstance(ours, str):
-            return bool(_hash(ours) == logged["sha256"])
+            return bool(hash_of(ours) == logged["sha256"])
         if not isinstance(ours, dict):
             return False
         if logged.get("type") == "additional_tools" == ours.get("type"):
@@ -86,9 +85,8 @@ def same(logged: Any, ours: Any) -> bool:
             and len(logged) == len(ours)
             and all(same(one, other) for one, other in zip(logged, ours, strict=True))
         )
-    if isinstance(logged, str) and isinstance(ours, str) and logged != ours:
-        cut = _CUT.fullmatch(logged)
-        return cut is not None and ours.startswith(cut[1]) and _hash(ours) == cut[2]
+    if isinstance(logged, str) and isinstance(ours, str):
+        return is_same_text(logged, ours)
     return bool(logged == ours)
 
 
@@ -115,7 +113,7 @@ def _is_shorter(logged: dict[str, Any], ours: dict[str, Any]) -> bool:
     sent, stored = logged.get(member), ours.get(member)
     if not isinstance(sent, str) or not isinstance(stored, str):
         return False
-    cut = _CUT.fullmatch(sent)
+    cut = CUT.fullmatch(sent)
     begins = (cut[1] if cut is not None else sent)[:100]
     return stored.startswith(begins) and same({**logged, member: ""}, {**ours, member: ""})
 
@@ -137,10 +135,6 @@ def difference(logged: Messages, ours: Messages) -> tuple[int, str]:
     theirs = json.dumps(logged[at], ensure_ascii=False)[:300] if at < len(logged) else "the end"
     mine = json.dumps(ours[at], ensure_ascii=False)[:300] if at < len(ours) else "the end"
     return at, f"message {at} of {len(logged)}: logged {theirs}, rebuilt {mine}"
-
-
-def _hash(words: str) -> str:
-    return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()
 
 
 def _texts(content: object) -> Sequence[str]:

@@ -5,7 +5,6 @@ Spec: codex 11, decision D2.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from agentsession.importers.codex.importer import Codex
 from agentsession.importers.codex.lines import mapping, string
 from agentsession.importers.codex.profiles import profile_of_response
 from agentsession.importers.codex.writer import NAMESPACE
+from agentsession.importers.replayed import converted_sessions, logged_requests, response_verdict
 from agentsession.record_entries import CustomEntry
 from agentsession.session import Session
 from agentsession.wire import (
@@ -31,7 +31,6 @@ from agentsession.wire import (
 )
 from agentsession.wire.profiles_codex import CodexProfile
 
-_LOG: Final = "requests.jsonl"
 _CHAT: Final = "/chat/completions"
 _LOST: Final = "history-not-stored"
 
@@ -81,22 +80,13 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict on the response."""
-        note = {"note": self.note} if self.note and not self.backed else {}
-        return {
-            "session": self.session,
-            "response": self.response,
-            "backed": bool(self.backed),
-            "requests": sorted(self.backed),
-            **note,
-        }
+        note = "" if self.backed else self.note
+        return response_verdict(self.session, self.response, self.backed, note)
 
 
 def sessions(place: Path) -> Iterator[Session]:
-    """Yield the converted threads at a place."""
-    importer = Codex()
-    for source in importer.find([place]):
-        for native in importer.sessions(source):
-            yield importer.convert(source, native.id).session
+    """Return the converted threads at a place."""
+    return converted_sessions(Codex(), place)
 
 
 def replay(recording: Path) -> dict[str, Any]:
@@ -113,7 +103,7 @@ def replay(recording: Path) -> dict[str, Any]:
         if isinstance(entry, ResponseEntry)
     ]
     threads = frozenset(session.id for session in converted)
-    logged = _logged(recording)
+    logged = [mapping(request) for request in logged_requests(recording)]
     requests = [_judged(r, answers, threads) for r in logged if fidelity.is_request(r)]
     compacted = [one for session in converted for one in _compacted(session)]
     return {
@@ -177,11 +167,6 @@ def _summarised(
     if any(answer.note == _LOST for answer in answers):
         return {**verdict, "verdict": "impossible", "reason": _LOST}
     return {**verdict, "verdict": "differs", "reason": _difference(logged, compacted, chat=chat)}
-
-
-def _logged(recording: Path) -> list[dict[str, Any]]:
-    with (recording / _LOG).open("rb") as log:
-        return [mapping(json.loads(line)) for line in log]
 
 
 def _judged(
