@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import chatter_folder as chats
 import pytest
+from chat_sessions import (
+    at,
+    bytes_of,
+    codes,
+    convert,
+    edit,
+    histories,
+    message,
+    reopened,
+    said,
+)
 from hypothesis import HealthCheck, given, settings
-from test_importer_merge import at, convert, histories, message, said
 
 from agentsession.entries import ItemEntry
 from agentsession.errors import UnsupportedFormat
@@ -27,32 +36,8 @@ from agentsession.writing import dump
 HASHED = "agentsession/0.11"
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[JSONLStore]:
-    with JSONLStore(tmp_path / "store") as opened:
-        yield opened
-
-
 def put(store: Store, *texts: str, **more: Any) -> Plan:
     return merge(store, convert(*texts, **more), HASHED)
-
-
-def reopened(store: JSONLStore) -> Session:
-    store.release("s-1")
-    return store.open("s-1")
-
-
-def bytes_of(store: JSONLStore) -> bytes:
-    return store.path("s-1").read_bytes()
-
-
-def edit(store: JSONLStore, change: Callable[[Session], object]) -> str | None:
-    change(store.open("s-1"))
-    return reopened(store).leaf
-
-
-def codes(done: Plan) -> set[str]:
-    return {finding.code for finding in done.findings}
 
 
 def test_a_new_session_is_the_one_converted_and_migrated(store: JSONLStore) -> None:

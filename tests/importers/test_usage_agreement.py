@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from recordings import FIXTURES
 
 from agentsession.importers import registry
 from agentsession.importers.base import Importer, Source
@@ -17,7 +17,6 @@ from agentsession.importers.counted import By, Count
 from agentsession.importers.usage import of_session, of_source
 
 DATA = Path(__file__).parents[1] / "data"
-SHARED = Path(os.environ.get("AGENTSESSION_SHARED", Path(__file__).parents[3] / "shared"))
 
 # A child is counted for its parent in the files, and is a session of its own in an import.
 OTHERWISE = {"claude-code": {By.SESSION}}
@@ -25,9 +24,9 @@ OTHERWISE = {"claude-code": {By.SESSION}}
 
 def places() -> Iterator[Any]:
     for agent in registry.names():
-        found = SHARED / "fixtures" / agent
+        found = FIXTURES / agent
         root = found if found.is_dir() else DATA / agent
-        hostile = (SHARED / "fixtures" / "agents-hostile").glob(f"{agent.partition('-')[0]}*")
+        hostile = (FIXTURES / "agents-hostile").glob(f"{agent.partition('-')[0]}*")
         here = root.iterdir() if root.is_dir() else ()
         for path in sorted((*here, *hostile)):
             if path.is_dir() or path.suffix == ".jsonl":
@@ -75,7 +74,7 @@ FAILED = ("status", "stream_error", "hang", "break", "failed")
 
 
 def recordings() -> list[Any]:
-    found = SHARED / "fixtures" / "claude-code"
+    found = FIXTURES / "claude-code"
     root = found if found.is_dir() else DATA / "claude-code"
     logs = sorted(root.glob("*/requests.jsonl")) if root.is_dir() else []
     return [pytest.param(log.parent, id=log.parent.name) for log in logs]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recordings import FIXTURES
 
 from agentsession.entries import ItemEntry, ResponseEntry
 from agentsession.importers import registry
@@ -26,7 +26,6 @@ from agentsession.testing import SessionBuilder
 from agentsession.timestamp import Timestamp
 
 DATA = Path(__file__).parents[1] / "data"
-SHARED = Path(os.environ.get("AGENTSESSION_SHARED", Path(__file__).parents[3] / "shared"))
 HOSTILE = DATA / "usage"
 AGENTS = ("claude-code", "codex", "pi")
 
@@ -70,7 +69,7 @@ def totals(*sources: Sequence[UsageRecord]) -> dict[str, Any]:
 
 def recordings() -> Iterator[Any]:
     for agent in AGENTS:
-        found = SHARED / "fixtures" / agent
+        found = FIXTURES / agent
         own = HOSTILE / "recordings" / agent
         root = found if found.is_dir() else own if own.is_dir() else DATA / agent
         for path in sorted(root.iterdir()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from claude_files import Log, RequestLog
+from recordings import verify_paths
 
 from agentsession.entries import ItemEntry, ResponseEntry
 from agentsession.importers.claude_code.fidelity import profile_of_response, sessions
@@ -19,9 +20,7 @@ RESULT = {"type": "tool_result", "tool_use_id": "c1", "content": "one"}
 
 def only(place: Path) -> Session:
     (session,) = sessions(place)
-    newest = migrate(session)
-    for leaf in newest.leaves:
-        newest.verify_records(leaf.id)
+    verify_paths(migrate(session))
     return session
 
 

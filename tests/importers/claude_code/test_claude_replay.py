@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from claude_files import Log, recorded
+from recordings import FIXTURES, not_rebuilt, recordings, verify_paths
 
 from agentsession.importers import replay, replayed
 from agentsession.importers.claude_code.fidelity import sessions
@@ -18,11 +18,7 @@ from agentsession.importers.claude_code.verify import verify
 from agentsession.migration import migrate
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "claude-code-recordings"
-SHARED = Path(
-    os.environ.get("AGENTSESSION_SHARED", Path(__file__).parents[4] / "shared"),
-    "fixtures",
-    "claude-code",
-)
+HANDED_OUT = FIXTURES / "claude-code"
 
 # Print mode of 1.0.35 sent the first round of calls of a process twice from its second request
 # on, and no record says that a session was in print mode.
@@ -37,28 +33,17 @@ IMPOSSIBLE = {
 }
 
 
-def recordings() -> list[Any]:
-    place = SHARED if SHARED.is_dir() else RECORDINGS
-    return [pytest.param(path, id=path.name) for path in replay.recordings(place)]
-
-
 def judged(recording: Path) -> dict[str, Any]:
     return replay.replay(recording, replay.AGENTS["claude-code"])
 
 
-@pytest.mark.parametrize("recording", recordings())
+@pytest.mark.parametrize("recording", recordings("claude-code", RECORDINGS))
 def test_every_possible_request_is_rebuilt(recording: Path) -> None:
     verdict = judged(recording)
-    assert verdict["requests"]
-    failed = {
-        request["n"]: request["reason"]
-        for request in verdict["requests"]
-        if request["verdict"] != "rebuilt"
-    }
-    assert failed == IMPOSSIBLE.get(recording.name, {})
+    assert not_rebuilt(verdict) == IMPOSSIBLE.get(recording.name, {})
 
 
-@pytest.mark.parametrize("recording", recordings())
+@pytest.mark.parametrize("recording", recordings("claude-code", RECORDINGS))
 def test_an_answered_request_is_the_context_of_its_own_answer(recording: Path) -> None:
     """Another response with the same context does not do."""
     for request in judged(recording)["requests"]:
@@ -66,7 +51,7 @@ def test_an_answered_request_is_the_context_of_its_own_answer(recording: Path) -
             assert request["response"] == f"msg_{request['n']:04d}"
 
 
-@pytest.mark.parametrize("recording", recordings())
+@pytest.mark.parametrize("recording", recordings("claude-code", RECORDINGS))
 def test_every_response_answers_a_request(recording: Path) -> None:
     """What does not, answered one that cannot be rebuilt, and says why."""
     impossible = IMPOSSIBLE.get(recording.name, {})
@@ -79,7 +64,7 @@ def test_every_response_answers_a_request(recording: Path) -> None:
     assert {one["response"]: one.get("note") for one in unbacked} == named
 
 
-@pytest.mark.parametrize("recording", recordings())
+@pytest.mark.parametrize("recording", recordings("claude-code", RECORDINGS))
 def test_every_logged_request_is_judged_or_leaves_nothing(recording: Path) -> None:
     verdict = judged(recording)
     logged = (recording / replayed.LOG).read_text("utf-8").splitlines()
@@ -89,7 +74,7 @@ def test_every_logged_request_is_judged_or_leaves_nothing(recording: Path) -> No
     assert verdict["unjudged"].keys() <= sides
 
 
-@pytest.mark.parametrize("recording", recordings())
+@pytest.mark.parametrize("recording", recordings("claude-code", RECORDINGS))
 def test_every_digest_a_release_logged_is_computed_again(recording: Path) -> None:
     importer = ClaudeCode()
     (source,) = importer.find([recording])
@@ -105,11 +90,11 @@ def test_every_digest_a_release_logged_is_computed_again(recording: Path) -> Non
 
 def test_all_that_is_handed_out_is_counted() -> None:
     """Requests that releases log themselves, and of the others those with a stored answer."""
-    if not SHARED.is_dir():
+    if not HANDED_OUT.is_dir():
         pytest.skip("the recordings that stand beside the code are not all")
     logged: Counter[bool] = Counter()
     others: Counter[bool] = Counter()
-    for recording in replay.recordings(SHARED):
+    for recording in replay.recordings(HANDED_OUT):
         for request in judged(recording)["requests"]:
             rebuilt = request["verdict"] == "rebuilt"
             if recording.name.startswith("2.1.332"):
@@ -120,12 +105,10 @@ def test_all_that_is_handed_out_is_counted() -> None:
     assert others == {True: 154, False: 9}
 
 
-@pytest.mark.parametrize("recording", recordings())
+@pytest.mark.parametrize("recording", recordings("claude-code", RECORDINGS))
 def test_every_session_passes_the_checks_of_the_newest_draft(recording: Path) -> None:
     for session in sessions(recording):
-        newest = migrate(session)
-        for leaf in newest.leaves:
-            newest.verify_records(leaf.id)
+        verify_paths(migrate(session))
 
 
 def test_helpers_with_a_stored_answer_are_judged(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from codex_files import RECORDINGS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from recordings import verify_paths
 
 from agentsession import wire
 from agentsession.entries import ResponseEntry
@@ -94,8 +95,7 @@ def test_damage_never_raises_and_adds_up(files: list[tuple[str, list[bytes]]]) -
                     assert record.disposition != "left-out" or record.code
                     assert set(record.entry_ids) <= ids
                 assert converted.totals["native"] == converted.totals["converted"]
-                for leaf in session.leaves:
-                    session.verify_records(leaf.id)
+                verify_paths(session)
                 for entry in session.entries:
                     if isinstance(entry, ResponseEntry):
                         pieces = wire.request_pieces(session.path(entry.id))

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from codex_files import RECORDINGS
+from recordings import FIXTURES, not_rebuilt, recordings
 
 from agentsession.importers import replay
 from agentsession.importers.codex import Codex
 
-SHARED = Path(
-    os.environ.get("AGENTSESSION_SHARED", Path(__file__).parents[4] / "shared"),
-    "fixtures",
-    "codex",
-)
+HANDED_OUT = FIXTURES / "codex"
 
 # A compaction that left no record of what it put in place of the history, and before it, in
 # 0.20, a partial text that stayed in the history and in no file.
@@ -38,26 +33,15 @@ NOT_STORED = {
 }
 
 
-def recordings() -> list[Any]:
-    place = SHARED if SHARED.is_dir() else RECORDINGS
-    return [pytest.param(path, id=path.name) for path in replay.recordings(place)]
-
-
-@pytest.mark.parametrize("recording", recordings())
+@pytest.mark.parametrize("recording", recordings("codex", RECORDINGS))
 def test_every_possible_request_is_rebuilt(recording: Path) -> None:
     verdict = replay.replay(recording, replay.AGENTS["codex"])
-    assert verdict["requests"]
-    failed = {
-        request["n"]: request["reason"]
-        for request in verdict["requests"]
-        if request["verdict"] != "rebuilt"
-    }
-    assert failed == IMPOSSIBLE.get(recording.name, {})
+    assert not_rebuilt(verdict) == IMPOSSIBLE.get(recording.name, {})
     unbacked = [r for r in verdict["responses"] if not r["backed"] and "note" not in r]
     assert unbacked == []
 
 
-@pytest.mark.parametrize("recording", recordings())
+@pytest.mark.parametrize("recording", recordings("codex", RECORDINGS))
 def test_every_possible_summary_request_is_rebuilt(recording: Path) -> None:
     """But for the prompt it ends in, which is not stored."""
     summaries = replay.replay(recording, replay.AGENTS["codex"])["summaries"]
@@ -67,10 +51,10 @@ def test_every_possible_summary_request_is_rebuilt(recording: Path) -> None:
 
 def test_every_logged_request_is_judged() -> None:
     """Of what is handed out: 226 requests, 217 of them on the Responses wire."""
-    if not SHARED.is_dir():
+    if not HANDED_OUT.is_dir():
         pytest.skip("the recordings that stand beside the code are not all")
     judged: Counter[tuple[bool, bool, bool]] = Counter()
-    for recording in replay.recordings(SHARED):
+    for recording in replay.recordings(HANDED_OUT):
         logged = (recording / "requests.jsonl").read_text("utf-8").splitlines()
         verdict = replay.replay(recording, replay.AGENTS["codex"])
         assert len(logged) == len(verdict["requests"]) + len(verdict["summaries"])
@@ -87,7 +71,7 @@ def test_every_logged_request_is_judged() -> None:
     }
 
 
-@pytest.mark.parametrize("recording", recordings())
+@pytest.mark.parametrize("recording", recordings("codex", RECORDINGS))
 def test_usage_is_what_the_server_counted(recording: Path) -> None:
     """Once for each call; in the session, and straight from the files."""
     counted: Counter[str] = Counter()
@@ -123,7 +107,7 @@ def test_usage_is_what_the_server_counted(recording: Path) -> None:
     assert tuple(read) == expected
 
 
-@pytest.mark.parametrize("recording", recordings())
+@pytest.mark.parametrize("recording", recordings("codex", RECORDINGS))
 def test_every_line_is_accounted_for_once(recording: Path) -> None:
     importer = Codex()
     (source,) = importer.find([recording])

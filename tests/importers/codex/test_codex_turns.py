@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +19,12 @@ from codex_files import (
     said,
     write,
 )
+from recordings import recordings, verify_paths
 
 from agentsession.importers.codex import Codex, turns
+from agentsession.importers.replayed import converted_sessions
 from agentsession.record_entries import RunEntry
 from agentsession.session import Session
-
-SHARED = Path(
-    os.environ.get("AGENTSESSION_SHARED", Path(__file__).parents[4] / "shared"),
-    "fixtures",
-    "codex",
-)
-
-
-def recordings() -> list[Any]:
-    place = SHARED if SHARED.is_dir() else RECORDINGS
-    found = sorted(path for path in place.iterdir() if path.is_dir())
-    return [pytest.param(path, id=path.name) for path in found]
-
-
-def verify(session: Session) -> None:
-    for leaf in session.leaves:
-        session.verify_records(leaf.id)
 
 
 def ends(session: Session) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -48,14 +32,11 @@ def ends(session: Session) -> list[tuple[str, str, tuple[str, ...]]]:
     return [(e.run_id, e.reason, tuple(e.pending)) for e in found]
 
 
-@pytest.mark.parametrize("recording", recordings())
+@pytest.mark.parametrize("recording", recordings("codex", RECORDINGS))
 def test_every_run_of_a_recording_ends_as_its_entries_say(recording: Path) -> None:
-    importer = Codex()
-    for source in importer.find([recording]):
-        for native in importer.sessions(source):
-            session = importer.convert(source, native.id).session
-            verify(session)
-            verify(session.migrated())
+    for session in converted_sessions(Codex(), recording):
+        verify_paths(session)
+        verify_paths(session.migrated())
 
 
 def turn(*between: dict[str, Any] | bytes, end: dict[str, Any]) -> list[dict[str, Any] | bytes]:
@@ -69,7 +50,7 @@ def test_a_turn_that_was_answered_is_done(tmp_path: Path) -> None:
     write(tmp_path, turn(said("user", "Hi"), said("assistant", "Ho"), counters(9, 9), end=COMPLETE))
     session = convert(tmp_path).session
     assert ends(session) == [("t", "done", ())]
-    verify(session)
+    verify_paths(session)
 
 
 def test_a_turn_of_a_command_alone_has_no_answer(tmp_path: Path) -> None:
@@ -79,7 +60,7 @@ def test_a_turn_of_a_command_alone_has_no_answer(tmp_path: Path) -> None:
     assert ends(session) == [("t", "aborted", ())]
     (end,) = [e for e in session.entries if isinstance(e, RunEntry) and e.is_end]
     assert end.unknown["codex"] == {"reason": "complete"}
-    verify(session)
+    verify_paths(session)
 
 
 def test_a_turn_that_compacts_and_no_more_has_no_answer(tmp_path: Path) -> None:
@@ -88,7 +69,7 @@ def test_a_turn_that_compacts_and_no_more_has_no_answer(tmp_path: Path) -> None:
     write(tmp_path, turn(compacted, end=COMPLETE))
     session = convert(tmp_path).session
     assert ends(session) == [("t", "aborted", ())]
-    verify(session)
+    verify_paths(session)
 
 
 def test_a_turn_cut_in_its_tools_names_the_calls(tmp_path: Path) -> None:
@@ -100,7 +81,7 @@ def test_a_turn_cut_in_its_tools_names_the_calls(tmp_path: Path) -> None:
     write(tmp_path, turn(said("user", "Hi"), called("c1"), custom, end=end))
     session = convert(tmp_path).session
     assert ends(session) == [("t", "interrupted", ("c1",))]
-    verify(session)
+    verify_paths(session)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +95,7 @@ def test_other_words_for_a_cut_turn(tmp_path: Path, word: str, reason: str) -> N
     assert ends(session) == [("t", reason, ())]
     (end,) = [e for e in session.entries if isinstance(e, RunEntry) and e.is_end]
     assert end.unknown["codex"] == {"reason": word}
-    verify(session)
+    verify_paths(session)
 
 
 def test_an_end_under_another_id_ends_the_turn_that_runs(tmp_path: Path) -> None:
@@ -132,14 +113,14 @@ def test_one_response_id_twice_is_looked_at_on_the_whole_path(tmp_path: Path) ->
     again = [event("task_started", turn_id="t"), said("user", "On"), said("assistant", "Ho")]
     cut = event("turn_aborted", turn_id="t", reason="interrupted")
     write(tmp_path, turn(*first, cut, *again, counters(18, 9), end=COMPLETE))
-    verify(convert(tmp_path).session)
+    verify_paths(convert(tmp_path).session)
 
 
 def test_an_end_without_a_start_ends_nothing(tmp_path: Path) -> None:
     write(tmp_path, [meta(), said("user", "Hi"), said("assistant", "Ho"), COMPLETE, COMPLETE])
     session = convert(tmp_path).session
     assert session.runs() == []
-    verify(session)
+    verify_paths(session)
 
 
 def test_a_tool_began_when_its_display_item_says(tmp_path: Path) -> None:
@@ -173,7 +154,7 @@ def test_an_output_tells_when_its_tool_began(tmp_path: Path, seconds: str, began
     session = convert(tmp_path).session
     found = [(e.ts_text, e.call_id) for e in session.entries if e.type == "dispatch"]
     assert found == ([(began, "c1")] if began else [])
-    verify(session)
+    verify_paths(session)
 
 
 def test_only_function_calls_are_dispatched(tmp_path: Path) -> None:
@@ -184,7 +165,7 @@ def test_only_function_calls_are_dispatched(tmp_path: Path) -> None:
     write(tmp_path, turn(*lines, end=COMPLETE))
     session = convert(tmp_path).session
     assert [e for e in session.entries if e.type == "dispatch"] == []
-    verify(session)
+    verify_paths(session)
 
 
 def test_plain_turns_cost_no_look_at_their_entries(

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
-from typing import Any
 
 import pytest
+from recordings import not_rebuilt, recordings
 
 from agentsession.importers import replay, replayed
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "opencode-recordings"
-SHARED = Path(
-    os.environ.get("AGENTSESSION_SHARED", Path(__file__).parents[4] / "shared"),
-    "fixtures",
-    "opencode",
-)
 
 # The requests that cannot be rebuilt from what OpenCode stores, one by one.
 IMPOSSIBLE = {
@@ -37,24 +31,11 @@ IMPOSSIBLE = {
 }
 
 
-def recordings() -> list[Any]:
-    found = {path.name: path for path in replay.recordings(RECORDINGS)}
-    if SHARED.is_dir():
-        found = {path.name: path for path in replay.recordings(SHARED)}
-    return [pytest.param(path, id=name) for name, path in sorted(found.items())]
-
-
-@pytest.mark.parametrize("recording", recordings())
+@pytest.mark.parametrize("recording", recordings("opencode", RECORDINGS))
 def test_every_possible_request_is_rebuilt(recording: Path) -> None:
     verdict = replay.replay(recording, replay.AGENTS["opencode"])
-    assert verdict["requests"]
-    failed = {
-        (recording.name, request["n"]): request["reason"]
-        for request in verdict["requests"]
-        if request["verdict"] != "rebuilt"
-    }
-    expected = {key: why for key, why in IMPOSSIBLE.items() if key[0] == recording.name}
-    assert failed == expected
+    expected = {n: why for (name, n), why in IMPOSSIBLE.items() if name == recording.name}
+    assert not_rebuilt(verdict) == expected
     assert [r for r in verdict["responses"] if not r["backed"]] == []
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from recordings import verify_paths
 
 import agentsession as ags
 from agentsession import wire
@@ -118,6 +119,5 @@ def test_a_damaged_file_is_imported_and_adds_up(
             for lower in LOWER:
                 lower(pieces, wire.target_of(entry), profile_of_response(entry))
     session.context()
-    for leaf in session.leaves:
-        session.verify_records(leaf.id)
+    verify_paths(session)
     list(usage_records(Source("pi", (str(place),))))

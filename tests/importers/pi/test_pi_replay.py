@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
+from recordings import not_rebuilt, recordings
 
 from agentsession.importers import replay
 from agentsession.importers.pi import Pi
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "pi"
-SHARED = Path(
-    os.environ.get("AGENTSESSION_SHARED", Path(__file__).parents[4] / "shared"), "fixtures", "pi"
-)
 
 # The answer that was coming when pi was killed left nothing in the file.
 IMPOSSIBLE = {("0.73.1-killed", 2): "answer-not-stored"}
@@ -37,21 +33,11 @@ NOT_STORED = {
 }
 
 
-def recordings() -> list[Any]:
-    place = SHARED if SHARED.is_dir() else RECORDINGS
-    return [pytest.param(path, id=path.name) for path in replay.recordings(place)]
-
-
-@pytest.mark.parametrize("recording", recordings())
+@pytest.mark.parametrize("recording", recordings("pi", RECORDINGS))
 def test_every_possible_request_is_rebuilt(recording: Path) -> None:
     verdict = replay.replay(recording, replay.AGENTS["pi"])
-    assert verdict["requests"]
-    failed = {
-        (recording.name, request["n"]): request["reason"]
-        for request in verdict["requests"]
-        if request["verdict"] != "rebuilt"
-    }
-    assert failed == {key: why for key, why in IMPOSSIBLE.items() if key[0] == recording.name}
+    expected = {n: why for (name, n), why in IMPOSSIBLE.items() if name == recording.name}
+    assert not_rebuilt(verdict) == expected
     assert [r for r in verdict["responses"] if not r["backed"]] == []
 
 
@@ -69,7 +55,7 @@ def test_every_logged_request_is_judged_or_a_summarys() -> None:
     assert (judged, rebuilt) == (195, 194)
 
 
-@pytest.mark.parametrize("recording", recordings())
+@pytest.mark.parametrize("recording", recordings("pi", RECORDINGS))
 def test_usage_is_what_the_server_counted(recording: Path) -> None:
     """Once for each call; in the session and straight from the files."""
     counted: Counter[str] = Counter()

@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pi_files import assistant, call, entry, header, result, user, written
+from recordings import recordings, verify_paths
 
 from agentsession.importers.pi import Pi, Sessions, turns, writing
+from agentsession.importers.replayed import converted_sessions
 from agentsession.record_entries import RunEntry
 from agentsession.session import Session
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "pi"
-SHARED = Path(
-    os.environ.get("AGENTSESSION_SHARED", Path(__file__).parents[4] / "shared"), "fixtures", "pi"
-)
-
-
-def recordings() -> list[Any]:
-    place = SHARED if SHARED.is_dir() else RECORDINGS
-    found = sorted(path for path in place.iterdir() if path.is_dir())
-    return [pytest.param(path, id=path.name) for path in found]
-
-
-def verify(session: Session) -> None:
-    for leaf in session.leaves:
-        session.verify_records(leaf.id)
 
 
 def converted(tmp_path: Path, *lines: dict[str, Any]) -> Session:
     path = written(tmp_path / "--p--" / "one.jsonl", [header(), *lines])
     session = Sessions(str(path.parent)).convert("s1").session
-    verify(session)
-    verify(session.migrated())
+    verify_paths(session)
+    verify_paths(session.migrated())
     return session
 
 
@@ -46,15 +33,12 @@ def runs(session: Session, leaf: str | None = None) -> list[tuple[str, str, tupl
     ]
 
 
-@pytest.mark.parametrize("recording", recordings())
+@pytest.mark.parametrize("recording", recordings("pi", RECORDINGS))
 def test_every_run_of_a_recording_ends_as_its_entries_say(recording: Path) -> None:
-    importer = Pi()
-    for source in importer.find([recording]):
-        for native in importer.sessions(source):
-            session = importer.convert(source, native.id).session
-            assert session.runs() or not any(e.type == "response" for e in session.path())
-            verify(session)
-            verify(session.migrated())
+    for session in converted_sessions(Pi(), recording):
+        assert session.runs() or not any(e.type == "response" for e in session.path())
+        verify_paths(session)
+        verify_paths(session.migrated())
 
 
 def test_a_turn_lasts_until_an_answer_calls_no_tool(tmp_path: Path) -> None:
@@ -152,7 +136,7 @@ def test_a_forks_copies_are_no_runs_of_its_own(tmp_path: Path) -> None:
     path = written(tmp_path / "f.jsonl", [fork, *parent[1:], user("c", "b")])
     session = Sessions(str(path.parent)).convert("f").session
     assert [e.run_id for e in session.entries if isinstance(e, RunEntry)] == ["c"]
-    verify(session)
+    verify_paths(session)
 
 
 def test_failed_attempts_cost_no_look_at_all_that_came_before(
