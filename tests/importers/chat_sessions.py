@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agentsession.entries import ItemEntry
 from agentsession.header import Header
 from agentsession.importers.identity import place
-from agentsession.importers.merge import Plan
+from agentsession.importers.plans import Plan
 from agentsession.record_entries import CustomEntry, InfoEntry
 from agentsession.session import Session
 from agentsession.stores import JSONLStore

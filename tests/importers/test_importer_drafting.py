@@ -6,7 +6,7 @@ import agentsession as ags
 from agentsession.entries import ConfigEntry
 from agentsession.header import Header
 from agentsession.importers.drafting import Node, TreeDraft, Unit
-from agentsession.importers.merge import plan
+from agentsession.importers.plans import plan
 from agentsession.record_entries import InfoEntry
 from agentsession.settings import Settings
 

@@ -26,7 +26,8 @@ from agentsession.entries import ItemEntry
 from agentsession.errors import UnsupportedFormat
 from agentsession.header import Header
 from agentsession.importers.identity import imported_id, is_imported, place, written_format
-from agentsession.importers.merge import Action, Plan, merge, plan, preview
+from agentsession.importers.merge import merge, preview
+from agentsession.importers.plans import Action, Plan, plan
 from agentsession.reading import read
 from agentsession.record_entries import InfoEntry, LabelEntry
 from agentsession.session import Session

@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from agentsession.errors import DamagedFile
 from agentsession.header import Header
 from agentsession.importers.identity import entry_id, is_imported, place
-from agentsession.importers.merge import Action, merge, plan, preview, reopened_leaf
+from agentsession.importers.merge import merge, preview
+from agentsession.importers.plans import Action, plan, reopened_leaf
 from agentsession.record_entries import (
     CustomEntry,
     InfoEntry,

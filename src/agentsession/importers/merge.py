@@ -1,98 +1,22 @@
 """Writing a converted session into a store: only what is new, and nothing a user did undone.
 
-Entry ids follow from what entries say and where they stand, so what is stored already is
-known by its id. A merge that was cut short is completed by the next one.
+What is written is planned first. A merge that was cut short is completed by the next one.
 
 Spec: decisions D5 and D6.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import Final, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 from agentsession import versions
-from agentsession.entries import LEAF_LABEL, Entry
+from agentsession.entries import Entry
 from agentsession.errors import DamagedFile, NoSession
-from agentsession.findings import Finding
-from agentsession.importers.all_entries import AllEntries
-from agentsession.importers.heading import late_ties
-from agentsession.importers.identity import (
-    FORMATS,
-    entry_id,
-    hashed,
-    imported_id,
-    is_imported,
-    migrated,
-)
-from agentsession.reading import load
-from agentsession.record_entries import InfoEntry, LabelEntry, LinkEntry
+from agentsession.importers.identity import FORMATS
+from agentsession.importers.plans import Plan, in_format, plan
 from agentsession.session import Session
 from agentsession.stores.base import Store
-from agentsession.timestamp import Timestamp
-
-REWRITTEN: Final = "rewritten-past"
-OLDER_COPY: Final = "older-copy"
-USER_LEAF: Final = "user-leaf-kept"
-HEADER_DIFFERS: Final = "header-differs"
-OTHER_FORMAT: Final = "format-kept"
-NOT_REWRITTEN: Final = "not-rewritten"
-
-SENTENCES: Final = {
-    REWRITTEN: (
-        "the source says something else than when it was imported before: both are kept, the "
-        "new one as a branch"
-    ),
-    OLDER_COPY: "the store holds a later state of the session; nothing was written",
-    USER_LEAF: "the session was continued, or its leaf set, after an import: the leaf stays there",
-    HEADER_DIFFERS: "the session's header would differ now; the stored one stays",
-    OTHER_FORMAT: "the store holds the session in another format than was asked for; it stays",
-    NOT_REWRITTEN: "a reference could not be rewritten for ids that are hashes, and is as it was",
-}
-"""What the codes of a merge mean."""
-
-# The conversation. What is written after the fact (titles, links, input that waits) hangs below
-# its last entry, and so is new with each growth.
-_CONVERSATION: Final = frozenset({"item", "response", "compaction", "branch_summary"})
-# What a user adds to a session without going on in it.
-_REMARKS: Final = frozenset({"info", "label", "link", "outcome"})
-
-
-class Action(StrEnum):
-    """What a merge does to a session of a store."""
-
-    CREATED = "created"
-    """It was not there."""
-    GROWN = "grown"
-    """What is new was appended."""
-    BRANCHED = "branched"
-    """The past was rewritten: the new one was appended as a branch."""
-    UNCHANGED = "unchanged"
-    """Nothing is new."""
-    OLDER = "older"
-    """The store knows more than the source."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a merge appends, and what it leads to.
-
-    Attributes:
-        action: what happens to the session.
-        entries: what is appended, in order; each names its parent.
-        leaf: the leaf of the session when it is opened afterwards.
-        findings: what is worth telling.
-        ids: the ids entries are written under, by those they were converted with, where
-            these are others.
-    """
-
-    action: Action
-    entries: Sequence[Entry] = ()
-    leaf: str | None = None
-    findings: tuple[Finding, ...] = ()
-    ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @runtime_checkable
@@ -128,7 +52,7 @@ def merge(store: Store, converted: Session, to: str = FORMATS[0]) -> Plan:
     """
     stored = _stored(store, converted.id)
     try:
-        converted = _in_format(stored, converted, to)
+        converted = in_format(stored, converted, to)
         done = plan(stored, converted, to)
         if not done.entries and stored is not None:
             return done
@@ -163,14 +87,6 @@ def _is_put_behind(session: Session, entries: Sequence[Entry]) -> bool:
     # A cut line that begins what is new is completed.
     cut = session.truncated
     return cut is None or entries[0].line.startswith(cut.data)
-
-
-def _in_format(stored: Session | None, converted: Session, to: str) -> Session:
-    """The converted session in the format of the stored one, or, when it is new, in another."""
-    version = versions.parse_format(to) if stored is None else stored.header.version
-    if versions.has_content_ids(version) and not versions.has_content_ids(converted.header.version):
-        return migrated(converted, stored)
-    return converted
 
 
 def preview(store: Store, converted: Session, to: str = FORMATS[0]) -> Plan:
@@ -237,190 +153,5 @@ def _settle(store: Store, session: Session, done: Plan) -> None:
         )
 
 
-def plan(stored: Session | None, converted: Session, to: str = FORMATS[0]) -> Plan:
-    """Return what a merge would do. Nothing is written.
-
-    Args:
-        stored: the session as the store has it; ``None`` when it does not.
-        converted: the session as the source has it now.
-        to: the format of a new session; see :func:`merge`.
-
-    Spec: decision D6, later drafts 12.
-
-    Raises:
-        UnresolvedMigration: when an entry cannot be written in the format.
-    """
-    converted = _in_format(stored, converted, to)
-    if stored is None:
-        done = Plan(Action.CREATED, AllEntries(converted), reopened_leaf(converted))
-    else:
-        done = _Merging(stored, converted, converted.entries).plan()
-    has_hashes = versions.has_content_ids(converted.header.version)
-    told = [Finding(NOT_REWRITTEN, SENTENCES[NOT_REWRITTEN], s) for s in converted.unresolved]
-    if stored is not None and has_hashes != versions.has_content_ids(versions.parse_format(to)):
-        told.append(_finding(OTHER_FORMAT, stored))
-    ids = {imported_id(entry): entry.id for entry in converted.entries} if has_hashes else {}
-    return replace(done, findings=(*done.findings, *told), ids=ids)
-
-
 def _unplaced(entry: Entry) -> Entry:
     return entry.moved(parent=entry.parent, id=entry.id) if entry.is_sealed else entry
-
-
-class _Merging:
-    """A session that is in the store, beside the same session as its source has it."""
-
-    def __init__(self, stored: Session, converted: Session, entries: Sequence[Entry]) -> None:
-        self.stored = stored
-        self.converted = converted
-        self.new = [entry for entry in entries if entry.id not in stored]
-        others = [entry for entry in stored.entries if entry.id not in converted]
-        self.gone = [entry for entry in others if is_imported(entry)]
-        self.users = [entry for entry in others if not is_imported(entry)]
-
-    def plan(self) -> Plan:
-        findings = []
-        ties, differs = late_ties(self.stored, self.converted)
-        if differs:
-            findings.append(_finding(HEADER_DIFFERS, self.stored))
-        if self._is_older():
-            findings.append(_finding(OLDER_COPY, self.stored))
-            return Plan(Action.OLDER, (), self.stored.leaf, tuple(findings))
-        action = Action.GROWN if self.new else Action.UNCHANGED
-        if self._is_rewritten():
-            action = Action.BRANCHED
-            findings.append(_finding(REWRITTEN, self.stored))
-        leaf = self._leaf()
-        if self._leaf_is_the_users():
-            findings.append(_finding(USER_LEAF, self.stored))
-        appended = [*self.new, *self._named(leaf)]
-        appended += [self._own(tie.moved(ts=self._now()), leaf, "tie", ()) for tie in ties]
-        reached = _leaf_of(self.stored, appended)
-        if reached != leaf and not self._is_remark_below(reached, leaf, appended):
-            appended.append(self._marked(leaf, appended))
-            reached = leaf
-        if appended and action is Action.UNCHANGED:
-            action = Action.GROWN
-        return Plan(action, tuple(appended), reached, tuple(findings))
-
-    @staticmethod
-    def _said(entries: Iterable[Entry]) -> list[Entry]:
-        """The entries of the conversation among some."""
-        return [entry for entry in entries if entry.type in _CONVERSATION]
-
-    def _is_rewritten(self) -> bool:
-        """Whether the conversation goes on where the stored one went on in another way."""
-        gone = _anchors(self.gone)
-        new = _anchors(self.new)
-        left = {gone[entry.id] for entry in self._said(self.gone)}
-        return any(new[entry.id] in left for entry in self._said(self.new))
-
-    def _is_older(self) -> bool:
-        """Whether the store knows all the source says of the conversation, and later things."""
-        lost = self._said(self.gone)
-        if not lost or self._said(self.new):
-            return False
-        if not self.new and _leaf_of(self.stored, ()) == self._leaf():
-            # Not a backup: the session was rewritten to be shorter, and that is stored.
-            return False
-        return _newest(self.converted.entries) < _newest(lost)
-
-    def _leaf_is_the_users(self) -> bool:
-        return any(
-            entry.type not in _REMARKS
-            or (isinstance(entry, LabelEntry) and entry.label == LEAF_LABEL)
-            for entry in self.users
-        )
-
-    def _leaf(self) -> str | None:
-        """Where the session is to be opened after the merge.
-
-        Where a user set it: what stands behind the user's last entry, imports wrote.
-        """
-        if not self._leaf_is_the_users():
-            return reopened_leaf(self.converted)
-        entries = self.stored.entries
-        last = entries.index(self.users[-1])
-        return _leaf_among(self.stored, entries[: last + 1])
-
-    def _named(self, leaf: str | None) -> list[Entry]:
-        """The name a user gave, once more, when the new entries would hide it."""
-        given = [e.name for e in self.users if isinstance(e, InfoEntry) and e.name]
-        new = [e.name for e in self.new if isinstance(e, InfoEntry) and e.name]
-        if not given or given[-1] == (new[-1] if new else self.stored.name):
-            return []
-        return [self._own(InfoEntry(given[-1], ts=self._now()), leaf, "name", ())]
-
-    def _marked(self, leaf: str | None, appended: Sequence[Entry]) -> Entry:
-        label = LabelEntry(leaf or "", LEAF_LABEL, ts=self._now())
-        return self._own(label, leaf, "leaf", appended)
-
-    def _own(self, entry: Entry, parent: str | None, role: str, appended: Sequence[Entry]) -> Entry:
-        """An entry of the merge's own, under an id that is free."""
-        taken = {imported_id(other) for other in (*self.stored.entries, *appended)}
-        new = entry_id(parent, "", role, entry)
-        while new in taken:
-            role += "+"
-            new = entry_id(parent, "", role, entry)
-        if versions.has_content_ids(self.stored.header.version):
-            return hashed(entry, parent, new, self.stored.id, self._now())
-        return entry.moved(parent=parent, id=new)
-
-    def _now(self) -> Timestamp:
-        """The time of the newest entry: a merge has no clock of its own."""
-        return _newest((*self.stored.entries, *self.new))
-
-    def _is_remark_below(
-        self, reached: str | None, leaf: str | None, appended: Sequence[Entry]
-    ) -> bool:
-        """Whether what was reached is a merge's own remark, below the leaf wanted.
-
-        That is a name it restored, or a link that the header does not say.
-        """
-        new = {entry.id: entry for entry in appended}
-        found = new.get(reached or "") or self.stored.get(reached or "")
-        return (
-            isinstance(found, (InfoEntry, LinkEntry))
-            and found.parent == leaf
-            and found.id not in self.converted
-            and is_imported(found)
-        )
-
-
-def _anchors(entries: Iterable[Entry]) -> dict[str, str | None]:
-    """For each of some entries, in file order, its nearest ancestor that is none of them."""
-    anchors: dict[str, str | None] = {}
-    for entry in entries:
-        anchors[entry.id] = anchors.get(entry.parent or "", entry.parent)
-    return anchors
-
-
-def reopened_leaf(session: Session) -> str | None:
-    """Return the leaf a session has once it is written and read again. Spec: format 8.4."""
-    if session.source is not None:
-        # It was read, or drafted as what a reader finds, and nobody went on in it since.
-        return session.leaf
-    return _leaf_among(session, session.entries)
-
-
-def _leaf_of(stored: Session, appended: Sequence[Entry]) -> str | None:
-    return _leaf_among(stored, (*stored.entries, *appended))
-
-
-def _leaf_among(session: Session, entries: Sequence[Entry]) -> str | None:
-    if not any(isinstance(e, LabelEntry) and e.label == LEAF_LABEL for e in entries):
-        return entries[-1].id if entries else None
-    lines = (session.header.line, *(entry.line for entry in entries))
-    return load(b"\n".join(lines) + b"\n").leaf
-
-
-def _newest(entries: Iterable[Entry]) -> Timestamp:
-    times = (entry.ts for entry in entries)
-    return max((time for time in times if time is not None), default=_EPOCH)
-
-
-_EPOCH: Final = Timestamp.from_nanoseconds(0)
-
-
-def _finding(code: str, session: Session) -> Finding:
-    return Finding(code, SENTENCES[code], session.id)

@@ -24,7 +24,7 @@ from agentsession.importers.base import (
     Source,
     is_alarm,
 )
-from agentsession.importers.merge import Action, Plan
+from agentsession.importers.plans import Action, Plan
 
 FAILED: Final = "failed"
 """The action of a session that could not be imported."""

@@ -20,7 +20,8 @@ from agentsession.errors import AgentSessionError, NoSession
 from agentsession.importers import report, workers
 from agentsession.importers.base import Converted, Importer, NativeSession, Source
 from agentsession.importers.identity import FORMATS, written_format
-from agentsession.importers.merge import Plan, merge, plan, preview
+from agentsession.importers.merge import merge, preview
+from agentsession.importers.plans import Plan, plan
 from agentsession.importers.report import Imported, ImportReport, Tally
 from agentsession.importers.target import open_target
 from agentsession.session import Session

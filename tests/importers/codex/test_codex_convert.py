@@ -34,7 +34,8 @@ from agentsession.entries import CompactionEntry, ItemEntry, ResponseEntry
 from agentsession.errors import NoSession
 from agentsession.importers.base import Converted, is_alarm
 from agentsession.importers.codex import Codex, profile_of_response
-from agentsession.importers.merge import Action, merge
+from agentsession.importers.merge import merge
+from agentsession.importers.plans import Action
 from agentsession.reading import load
 from agentsession.record_entries import (
     CustomEntry,

@@ -29,7 +29,6 @@ from test_opencode_convert import (
 import agentsession as ags
 from agentsession import wire
 from agentsession.importers.base import Converted, Outcome
-from agentsession.importers.merge import Action, plan
 from agentsession.importers.opencode import (
     G1,
     G2,
@@ -46,6 +45,7 @@ from agentsession.importers.opencode import (
     decode_row2,
 )
 from agentsession.importers.opencode.importer import OpenCode
+from agentsession.importers.plans import Action, plan
 from agentsession.importers.run import Work, import_sessions
 
 NOTICE = "[Tool execution was interrupted]"
