@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
 import agentsession as ags
 from agentsession.codec import Undecodable, check_appendable, decode_entry
+from agentsession.entries import Envelope
 from agentsession.members import MISSING
 
 MESSAGE = {"type": "message", "role": "user", "content": "Hi"}
@@ -248,6 +252,46 @@ def test_entries_are_immutable() -> None:
 def test_values_that_cannot_be_written_are_refused(build: object) -> None:
     with pytest.raises(ags.InvalidEntry):
         build()  # type: ignore[operator]
+
+
+BUILDERS: list[Callable[..., ags.Entry]] = [
+    partial(ags.ItemEntry, MESSAGE),
+    ags.ResponseEntry,
+    ags.ConfigEntry,
+    partial(ags.CompactionEntry, "e", MESSAGE),
+    partial(ags.BranchSummaryEntry, "e", MESSAGE),
+    partial(ags.RunEntry, "r", "start"),
+    partial(ags.RunEntry.start, "r"),
+    partial(ags.RunEntry.end, "r", "done"),
+    partial(ags.DispatchEntry, "c", "e"),
+    partial(ags.DecisionEntry, "c", "e", "proceed"),
+    partial(ags.QueuedEntry, MESSAGE, "steer"),
+    partial(ags.LabelEntry, "e", "x"),
+    ags.InfoEntry,
+    ags.EnvEntry,
+    partial(ags.OutcomeEntry, "test"),
+    partial(ags.LinkEntry, "fork_of", "s"),
+    partial(ags.LinkEntry.subsession, "s", "c"),
+    partial(ags.LinkEntry.judged_by, "s"),
+    partial(ags.CustomEntry, "x"),
+]
+
+
+@pytest.mark.parametrize("build", BUILDERS)
+def test_every_type_takes_the_envelope_by_keyword(build: Callable[..., ags.Entry]) -> None:
+    envelope: Envelope = {"id": "e1", "parent": "e0", "ts": T, "unknown": {"x": 1}}
+    entry = build(**envelope)
+    assert (entry.id, entry.parent, entry.ts_text) == ("e1", "e0", T)
+    assert dict(entry.unknown) == {"x": 1}
+    bare = build()
+    assert (bare.id, bare.parent, bare.ts, dict(bare.unknown)) == ("", None, None, {})
+
+
+@pytest.mark.parametrize("build", [*BUILDERS, partial(ags.UnknownEntry, {"type": "x.y"})])
+@pytest.mark.parametrize("wrong", ["wrong", "members", "version"])
+def test_a_keyword_nothing_takes_is_named(build: Callable[..., ags.Entry], wrong: str) -> None:
+    with pytest.raises(TypeError, match=f"keyword argument.*'{wrong}'"):
+        build(**{wrong: None})
 
 
 @pytest.mark.parametrize(

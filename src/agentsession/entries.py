@@ -8,10 +8,10 @@ Spec: format 4.1 to 4.5.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from agentsession import payload, text
-from agentsession.entry import ENVELOPE, LEAF_LABEL, Entry, Time
+from agentsession.entry import ENVELOPE, LEAF_LABEL, Entry, Envelope, Time
 from agentsession.items import Item
 from agentsession.kinds import (
     BOOLEAN,
@@ -27,7 +27,7 @@ from agentsession.kinds import (
     records,
 )
 from agentsession.members import Member, Written, join_members
-from agentsession.parts import InstructionsPart, OmittedPart, Trigger, Unknown
+from agentsession.parts import InstructionsPart, OmittedPart, Trigger
 from agentsession.settings import Settings
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "CompactionEntry",
     "ConfigEntry",
     "Entry",
+    "Envelope",
     "ItemEntry",
     "ResponseEntry",
     "Time",
@@ -73,19 +74,18 @@ class ItemEntry(Entry):
         visible: bool | None = None,
         source: Trigger | None = None,
         queued_from: str = "",
-        id: str = "",  # noqa: A002
-        parent: str | None = None,
-        ts: Time = None,
-        unknown: Unknown = None,
+        **envelope: Unpack[Envelope],
     ) -> None:
-        members = {
-            "item": item,
-            "response": response,
-            "visible": visible,
-            "source": source,
-            "queued_from": queued_from,
-        }
-        self._init(members, id, parent, ts, unknown)
+        self._init(
+            {
+                "item": item,
+                "response": response,
+                "visible": visible,
+                "source": source,
+                "queued_from": queued_from,
+            },
+            **envelope,
+        )
 
     @property
     def is_visible(self) -> bool:
@@ -139,23 +139,22 @@ class ResponseEntry(Entry):
         request_hash: str = "",
         latency_ms: int = 0,
         attempts: int = 0,
-        id: str = "",  # noqa: A002
-        parent: str | None = None,
-        ts: Time = None,
-        unknown: Unknown = None,
+        **envelope: Unpack[Envelope],
     ) -> None:
-        members = {
-            "response_id": response_id,
-            "model": model,
-            "status": status,
-            "usage": usage,
-            "incomplete": incomplete,
-            "error": error,
-            "request_hash": request_hash,
-            "latency_ms": latency_ms,
-            "attempts": attempts,
-        }
-        self._init(members, id, parent, ts, unknown)
+        self._init(
+            {
+                "response_id": response_id,
+                "model": model,
+                "status": status,
+                "usage": usage,
+                "incomplete": incomplete,
+                "error": error,
+                "request_hash": request_hash,
+                "latency_ms": latency_ms,
+                "attempts": attempts,
+            },
+            **envelope,
+        )
 
     def check_append(self) -> str:
         """Return the rule of later drafts 8 the entry breaks, or an empty string."""
@@ -208,25 +207,24 @@ class ConfigEntry(Entry):
         extra: Mapping[str, Any] | None = None,
         replace: bool = False,
         omit: object = None,
-        id: str = "",  # noqa: A002
-        parent: str | None = None,
-        ts: Time = None,
-        unknown: Unknown = None,
+        **envelope: Unpack[Envelope],
     ) -> None:
-        members = {
-            "model": model,
-            "instructions": instructions,
-            "reasoning": reasoning,
-            "text": text,
-            "instructions_parts": instructions_parts,
-            "instructions_omitted": instructions_omitted,
-            "tools_added": tools_added,
-            "tools_removed": tools_removed,
-            "extra": extra,
-            "replace": replace,
-            "omit": omit,
-        }
-        self._init(members, id, parent, ts, unknown)
+        self._init(
+            {
+                "model": model,
+                "instructions": instructions,
+                "reasoning": reasoning,
+                "text": text,
+                "instructions_parts": instructions_parts,
+                "instructions_omitted": instructions_omitted,
+                "tools_added": tools_added,
+                "tools_removed": tools_removed,
+                "extra": extra,
+                "replace": replace,
+                "omit": omit,
+            },
+            **envelope,
+        )
 
     def with_extra(self, name: str, value: object) -> ConfigEntry:
         """Return a copy whose ``extra`` sets a request member; ``None`` deletes it on replay."""
@@ -317,20 +315,19 @@ class CompactionEntry(Entry):
         config: Settings | None = None,
         tokens_before: int = 0,
         usage: object = None,
-        id: str = "",  # noqa: A002
-        parent: str | None = None,
-        ts: Time = None,
-        unknown: Unknown = None,
+        **envelope: Unpack[Envelope],
     ) -> None:
-        members = {
-            "first_kept": first_kept,
-            "summary": summary,
-            "pinned": pinned,
-            "config": config if config is not None else Settings(),
-            "tokens_before": tokens_before,
-            "usage": usage,
-        }
-        self._init(members, id, parent, ts, unknown)
+        self._init(
+            {
+                "first_kept": first_kept,
+                "summary": summary,
+                "pinned": pinned,
+                "config": config if config is not None else Settings(),
+                "tokens_before": tokens_before,
+                "usage": usage,
+            },
+            **envelope,
+        )
 
     def contribution(self) -> Any:
         """Return ``None``: a compaction contributes only where it is the last of a path."""
@@ -361,12 +358,9 @@ class BranchSummaryEntry(Entry):
         summary: object,
         *,
         usage: object = None,
-        id: str = "",  # noqa: A002
-        parent: str | None = None,
-        ts: Time = None,
-        unknown: Unknown = None,
+        **envelope: Unpack[Envelope],
     ) -> None:
-        self._init({"from_": from_, "summary": summary, "usage": usage}, id, parent, ts, unknown)
+        self._init({"from_": from_, "summary": summary, "usage": usage}, **envelope)
 
     def contribution(self) -> Any:
         """Return the summary."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypedDict
 
 from agentsession import text, versions
 from agentsession._held import held_text, may_differ
@@ -36,8 +36,28 @@ LEAF_LABEL = "leaf"
 """The reserved label that makes a leaf durable (format 8.4)."""
 
 
+class Envelope(TypedDict, total=False):
+    """What the constructor of every entry takes by keyword, beside the members of its type.
+
+    Attributes:
+        id: the entry's id; a session gives it one when it has none.
+        parent: the id of the entry it goes under; by default the session's leaf.
+        ts: when it was written; by default when a session takes it.
+        unknown: members no version declares, by name.
+
+    Spec: format 3.
+    """
+
+    id: str
+    parent: str | None
+    ts: Time
+    unknown: Unknown
+
+
 class Entry(Record):
     """One entry. Use the class of its type; this one is what they share.
+
+    The constructors take the members of :class:`Envelope` by keyword too.
 
     Attributes:
         type: the entry type.
@@ -72,14 +92,18 @@ class Entry(Record):
     def _init(
         self,
         members: Mapping[str, Any],
-        id: str,  # noqa: A002
-        parent: str | None,
-        ts: Time,
-        unknown: Unknown,
+        /,
+        *,
+        id: str = "",  # noqa: A002
+        parent: str | None = None,
+        ts: Time = None,
+        unknown: Unknown = None,
     ) -> None:
-        for name in ENVELOPE:
-            if unknown and name in unknown:
-                raise InvalidEntry(f"{name} belongs to the envelope", type=self.TYPE, member=name)
+        if unknown:
+            for name in ENVELOPE:
+                if name in unknown:
+                    message = f"{name} belongs to the envelope"
+                    raise InvalidEntry(message, type=self.TYPE, member=name)
         if not isinstance(id, str) or not isinstance(parent, (str, type(None))):
             raise InvalidEntry("id and parent must be strings", type=self.TYPE, member="id")
         refuse_broken_id(id)

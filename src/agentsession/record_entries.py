@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from agentsession import environment, payload, text
-from agentsession.entry import ENVELOPE, Entry, Time
+from agentsession.entry import ENVELOPE, Entry, Envelope, Time
 from agentsession.errors import InvalidEntry, NotGit
 from agentsession.kinds import (
     ANY,
@@ -23,7 +23,7 @@ from agentsession.kinds import (
     record,
 )
 from agentsession.members import MISSING, Member, Written
-from agentsession.parts import VCS, FileHashes, Unknown, Workspace
+from agentsession.parts import VCS, FileHashes, Workspace
 from agentsession.run_entries import DecisionEntry, DispatchEntry, QueuedEntry, RunEntry
 
 __all__ = [
@@ -64,13 +64,9 @@ class LabelEntry(Entry):
         label: str | None,
         *,
         synthetic: bool = False,
-        id: str = "",  # noqa: A002
-        parent: str | None = None,
-        ts: Time = None,
-        unknown: Unknown = None,
+        **envelope: Unpack[Envelope],
     ) -> None:
-        members = {"target": target, "label": label, "synthetic": synthetic}
-        self._init(members, id, parent, ts, unknown)
+        self._init({"target": target, "label": label, "synthetic": synthetic}, **envelope)
 
 
 class InfoEntry(Entry):
@@ -83,16 +79,8 @@ class InfoEntry(Entry):
     TYPE = "info"
     name = Member(STRING, "")
 
-    def __init__(
-        self,
-        name: str = "",
-        *,
-        id: str = "",  # noqa: A002
-        parent: str | None = None,
-        ts: Time = None,
-        unknown: Unknown = None,
-    ) -> None:
-        self._init({"name": name}, id, parent, ts, unknown)
+    def __init__(self, name: str = "", **envelope: Unpack[Envelope]) -> None:
+        self._init({"name": name}, **envelope)
 
 
 class EnvEntry(Entry):
@@ -124,19 +112,18 @@ class EnvEntry(Entry):
         files: FileHashes | None = None,
         tools: Mapping[str, str] | None = None,
         workspace: Workspace | None = None,
-        id: str = "",  # noqa: A002
-        parent: str | None = None,
-        ts: Time = None,
-        unknown: Unknown = None,
+        **envelope: Unpack[Envelope],
     ) -> None:
-        members = {
-            "cwd": cwd,
-            "vcs": vcs,
-            "files": files,
-            "tools": tools,
-            "workspace": workspace,
-        }
-        self._init(members, id, parent, ts, unknown)
+        self._init(
+            {
+                "cwd": cwd,
+                "vcs": vcs,
+                "files": files,
+                "tools": tools,
+                "workspace": workspace,
+            },
+            **envelope,
+        )
 
     def with_git(self, directory: str | Path, *, dirty: bool = False) -> EnvEntry:
         """Return a copy with the git revision of a directory; unchanged outside a checkout.
@@ -213,20 +200,19 @@ class OutcomeEntry(Entry):
         pass_: bool | None = None,
         label: str = "",
         details: object = MISSING,
-        id: str = "",  # noqa: A002
-        parent: str | None = None,
-        ts: Time = None,
-        unknown: Unknown = None,
+        **envelope: Unpack[Envelope],
     ) -> None:
-        members = {
-            "kind": kind,
-            "target": target,
-            "score": score,
-            "pass_": pass_,
-            "label": label,
-            "details": details,
-        }
-        self._init(members, id, parent, ts, unknown)
+        self._init(
+            {
+                "kind": kind,
+                "target": target,
+                "score": score,
+                "pass_": pass_,
+                "label": label,
+                "details": details,
+            },
+            **envelope,
+        )
 
 
 class LinkEntry(Entry):
@@ -256,21 +242,19 @@ class LinkEntry(Entry):
         call_id: str = "",
         *,
         target: str = "",
-        id: str = "",  # noqa: A002
-        parent: str | None = None,
-        ts: Time = None,
-        unknown: Unknown = None,
+        **envelope: Unpack[Envelope],
     ) -> None:
-        members = {"rel": rel, "session": session, "call_id": call_id, "target": target}
-        self._init(members, id, parent, ts, unknown)
+        self._init(
+            {"rel": rel, "session": session, "call_id": call_id, "target": target}, **envelope
+        )
 
     @classmethod
-    def subsession(cls, session: str, call_id: str, **envelope: Any) -> LinkEntry:
+    def subsession(cls, session: str, call_id: str, **envelope: Unpack[Envelope]) -> LinkEntry:
         """Return the link to the session a call spawns, written before its dispatch."""
         return cls("subsession", session, call_id, **envelope)
 
     @classmethod
-    def judged_by(cls, session: str, target: str = "", **envelope: Any) -> LinkEntry:
+    def judged_by(cls, session: str, target: str = "", **envelope: Unpack[Envelope]) -> LinkEntry:
         """Return the link to the session that judged this one, or one entry of it (0.11)."""
         return cls("judged_by", session, target=target, **envelope)
 
@@ -298,12 +282,9 @@ class CustomEntry(Entry):
         data: object = MISSING,
         *,
         call_id: str = "",
-        id: str = "",  # noqa: A002
-        parent: str | None = None,
-        ts: Time = None,
-        unknown: Unknown = None,
+        **envelope: Unpack[Envelope],
     ) -> None:
-        self._init({"ns": ns, "data": data, "call_id": call_id}, id, parent, ts, unknown)
+        self._init({"ns": ns, "data": data, "call_id": call_id}, **envelope)
 
 
 class UnknownEntry(Entry):
@@ -334,7 +315,7 @@ class UnknownEntry(Entry):
             raise InvalidEntry("an extension entry needs a type")
         if not members:
             raise InvalidEntry("an extension entry needs members", type=entry_type)
-        self._init({}, id, parent, ts, None)
+        self._init({}, id=id, parent=parent, ts=ts)
         self.type = entry_type
         names = sorted(members, key=lambda name: name.encode("utf-8", "surrogatepass"))
         self._texts = {name: members[name] for name in names if name not in _PLACED}

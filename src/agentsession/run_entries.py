@@ -6,12 +6,12 @@ Spec: format 4.6 to 4.9.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
-from agentsession.entry import Entry, Time
+from agentsession.entry import Entry, Envelope
 from agentsession.kinds import ANY, ITEM, STRING, STRINGS, record
 from agentsession.members import MISSING, Member, Written
-from agentsession.parts import Trigger, Unknown
+from agentsession.parts import Trigger
 
 
 class RunEntry(Entry):
@@ -50,21 +50,20 @@ class RunEntry(Entry):
         ref: str = "",
         pending: Sequence[str] = (),
         trigger: Trigger | None = None,
-        id: str = "",  # noqa: A002
-        parent: str | None = None,
-        ts: Time = None,
-        unknown: Unknown = None,
+        **envelope: Unpack[Envelope],
     ) -> None:
-        members = {
-            "run_id": run_id,
-            "phase": phase,
-            "source": source,
-            "reason": reason,
-            "ref": ref,
-            "pending": pending,
-            "trigger": trigger,
-        }
-        self._init(members, id, parent, ts, unknown)
+        self._init(
+            {
+                "run_id": run_id,
+                "phase": phase,
+                "source": source,
+                "reason": reason,
+                "ref": ref,
+                "pending": pending,
+                "trigger": trigger,
+            },
+            **envelope,
+        )
         if phase == "end" and self._texts is not None and "pending" not in self._texts:
             known = [wire for wire in self._texts if wire in self.MEMBERS]
             self._texts = {
@@ -74,13 +73,26 @@ class RunEntry(Entry):
             }
 
     @classmethod
-    def start(cls, run_id: str, source: str = "input", ref: str = "", **envelope: Any) -> RunEntry:
+    def start(
+        cls,
+        run_id: str,
+        source: str = "input",
+        ref: str = "",
+        *,
+        trigger: Trigger | None = None,
+        **envelope: Unpack[Envelope],
+    ) -> RunEntry:
         """Return the entry that opens a run."""
-        return cls(run_id, "start", source=source, ref=ref, **envelope)
+        return cls(run_id, "start", source=source, ref=ref, trigger=trigger, **envelope)
 
     @classmethod
     def end(
-        cls, run_id: str, reason: str, ref: str = "", pending: Sequence[str] = (), **envelope: Any
+        cls,
+        run_id: str,
+        reason: str,
+        ref: str = "",
+        pending: Sequence[str] = (),
+        **envelope: Unpack[Envelope],
     ) -> RunEntry:
         """Return the entry that closes a run."""
         return cls(run_id, "end", reason=reason, ref=ref, pending=pending, **envelope)
@@ -130,13 +142,11 @@ class DispatchEntry(Entry):
         target: str,
         *,
         idempotency_key: str = "",
-        id: str = "",  # noqa: A002
-        parent: str | None = None,
-        ts: Time = None,
-        unknown: Unknown = None,
+        **envelope: Unpack[Envelope],
     ) -> None:
-        members = {"call_id": call_id, "target": target, "idempotency_key": idempotency_key}
-        self._init(members, id, parent, ts, unknown)
+        self._init(
+            {"call_id": call_id, "target": target, "idempotency_key": idempotency_key}, **envelope
+        )
 
 
 class DecisionEntry(Entry):
@@ -172,20 +182,19 @@ class DecisionEntry(Entry):
         *,
         reason: str = "",
         args: object = MISSING,
-        id: str = "",  # noqa: A002
-        parent: str | None = None,
-        ts: Time = None,
-        unknown: Unknown = None,
+        **envelope: Unpack[Envelope],
     ) -> None:
-        members = {
-            "call_id": call_id,
-            "target": target,
-            "verdict": verdict,
-            "by": by,
-            "reason": reason,
-            "args": args,
-        }
-        self._init(members, id, parent, ts, unknown)
+        self._init(
+            {
+                "call_id": call_id,
+                "target": target,
+                "verdict": verdict,
+                "by": by,
+                "reason": reason,
+                "args": args,
+            },
+            **envelope,
+        )
 
     @property
     def args_text(self) -> str | None:
@@ -227,10 +236,6 @@ class QueuedEntry(Entry):
         *,
         trigger: Trigger | None = None,
         ref: str = "",
-        id: str = "",  # noqa: A002
-        parent: str | None = None,
-        ts: Time = None,
-        unknown: Unknown = None,
+        **envelope: Unpack[Envelope],
     ) -> None:
-        members = {"item": item, "mode": mode, "trigger": trigger, "ref": ref}
-        self._init(members, id, parent, ts, unknown)
+        self._init({"item": item, "mode": mode, "trigger": trigger, "ref": ref}, **envelope)
