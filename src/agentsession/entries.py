@@ -238,14 +238,8 @@ class ConfigEntry(Entry):
         return text.split_members(self.text_of("extra") or b"{}")
 
     def _with_extra(self, texts: dict[str, bytes]) -> ConfigEntry:
-        entry = self.moved(parent=self.parent, id=self.id)
         ordered = dict(sorted(texts.items(), key=lambda pair: pair[0].encode("utf-8", "replace")))
-        entry._texts = {**entry._loaded(), "extra": join_members(ordered)}
-        entry._texts = {
-            **{wire: entry._texts[wire] for wire in self.MEMBERS if wire in entry._texts},
-            **entry._texts,
-        }
-        return entry
+        return self._with("extra", join_members(ordered))
 
     def check_append(self) -> str:
         """Return the rule of format 4.3.1 or later drafts 8.1 the entry breaks, or nothing."""

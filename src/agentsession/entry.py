@@ -280,6 +280,14 @@ class Entry(Record):
         entry._line = None
         return entry
 
+    def _with(self, wire: str, member_text: bytes) -> Self:
+        """Return a copy in its place, with another text of one declared member."""
+        entry = self.moved(parent=self.parent, id=self.id)
+        texts = {**entry._loaded(), wire: member_text}
+        declared = {name: texts[name] for name in self.MEMBERS if name in texts}
+        entry._texts = {**declared, **texts}
+        return entry
+
     @property
     def json_text(self) -> bytes:
         """The entry as JSON text."""

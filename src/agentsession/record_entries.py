@@ -160,13 +160,6 @@ class EnvEntry(Entry):
         """Return a copy that says where the tools run."""
         return self._with("workspace", Workspace(kind, ref).json_text)
 
-    def _with(self, wire: str, member_text: bytes) -> EnvEntry:
-        entry = self.moved(parent=self.parent, id=self.id)
-        texts = {**entry._loaded(), wire: member_text}
-        declared = {name: texts[name] for name in self.MEMBERS if name in texts}
-        entry._texts = {**declared, **texts}
-        return entry
-
 
 class OutcomeEntry(Entry):
     """A judgement: feedback, a test, a score.
