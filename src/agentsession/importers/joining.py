@@ -12,7 +12,8 @@ from typing import Any, Final
 import msgspec
 
 from agentsession.importers.base import Converted
-from agentsession.importers.merge import Action, merge
+from agentsession.importers.merge import merge
+from agentsession.importers.plans import Action
 from agentsession.session import Session
 from agentsession.stores import MemoryStore
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from agentsession.beside import value_of
 from agentsession.entries import Entry, ItemEntry, ResponseEntry
 from agentsession.importers.base import Source
 from agentsession.importers.numbers import number
@@ -32,7 +33,7 @@ from agentsession.importers.pi.records import (
     string,
 )
 from agentsession.importers.pi.times import of_record
-from agentsession.importers.usage import Tell, Told, Unread, UsageRecord, decoded, tokens_of
+from agentsession.importers.usage import Tell, Told, Unread, UsageRecord, tokens_of
 from agentsession.session import Session
 from agentsession.timestamp import Timestamp
 
@@ -126,7 +127,7 @@ def _name_above(session: Session, entry: Entry) -> str:
     item = session.get(entry.parent) if entry.parent is not None else None
     if not isinstance(item, ItemEntry) or item.ts != entry.ts:
         return ""
-    origin = mapping(decoded(item, "origin"))
+    origin = mapping(value_of(item, "origin"))
     is_output = item.item.type == "function_call_output" or item.item.role == "user"
     return "" if is_output else string(origin.get("message"))
 
