@@ -8,6 +8,7 @@ import pytest
 
 from agentsession.stores import JSONLStore, MemoryStore, SQLiteStore, Store, SyncPolicy
 from agentsession.stores.conformance import StoreConformance
+from agentsession.stores.conformance.base import Requirements
 
 
 class TestMemoryStore(StoreConformance):
@@ -35,3 +36,18 @@ class TestSQLiteStore(StoreConformance):
 
     def make_store(self, place: Path) -> Store:
         return SQLiteStore(place / "sessions.db", full_sync=self.full_sync)
+
+
+class TestSuite:
+    def test_every_requirement_is_in_it(self) -> None:
+        kinds = {kind for kind in Requirements.__subclasses__() if kind is not StoreConformance}
+        assert kinds == set(StoreConformance.__bases__)
+
+    def test_no_requirement_hides_another(self) -> None:
+        names = [
+            name
+            for kind in StoreConformance.__bases__
+            for name in vars(kind)
+            if not name.startswith("__")
+        ]
+        assert len(names) == len(set(names))
