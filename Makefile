@@ -44,7 +44,8 @@ check: $(DEV_READY)
 docs: $(DEV_READY)
 	@$(PY) docs/help_texts.py
 
-# How faithfully an importer converts recordings: make replay RECORDINGS=DIR [AGENT=opencode]
+# How faithfully an importer converts recordings: make replay RECORDINGS=DIR
+# (AGENT=pi, where a recording holds the data of several agents)
 replay: $(DEMO_READY)
 	@$(PY) -m agentsession.importers.replay "$(RECORDINGS)" $(if $(AGENT),--agent $(AGENT)) --json
 

@@ -59,10 +59,10 @@ def test_a_request_nobody_made_is_told(tmp_path: Path) -> None:
     ]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (recording / replayed.LOG).write_text(text, encoding="utf-8")
-    report = replay.verdicts(tmp_path)
+    report = replay.verdicts(tmp_path, "opencode")
     assert report["totals"]["differs"] == 1
     assert report["totals"]["impossible"] == 1
-    assert replay.main([str(tmp_path)]) == 1
+    assert replay.main([str(tmp_path), "--agent", "opencode"]) == 1
     assert replay.main([str(tmp_path / "nothing")]) == 1
 
 

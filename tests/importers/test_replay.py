@@ -1,0 +1,65 @@
+"""Recordings of any agents are measured together, each by the importer whose data it holds."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from agentsession.importers import replay
+from agentsession.importers.replayed import LOG
+
+DATA = Path(__file__).parents[1] / "data"
+FOLDERS = {
+    "claude-code": "claude-code-recordings",
+    "codex": "codex",
+    "opencode": "opencode-recordings",
+    "pi": "pi",
+}
+
+
+def recording_of(agent: str) -> Path:
+    return replay.recordings(DATA / FOLDERS[agent])[0]
+
+
+@pytest.mark.parametrize("agent", FOLDERS)
+def test_a_recording_tells_whose_it_is(agent: str) -> None:
+    assert {tuple(replay.agents_of(one)) for one in replay.recordings(DATA / FOLDERS[agent])} == {
+        (agent,)
+    }
+
+
+def test_recordings_of_several_agents(tmp_path: Path) -> None:
+    for agent in FOLDERS:
+        shutil.copytree(recording_of(agent), tmp_path / agent)
+    report = replay.verdicts(tmp_path)
+    assert report["agent"] == "claude-code, codex, opencode, pi"
+    assert [one["agent"] for one in report["recordings"]] == sorted(FOLDERS)
+    assert all(one["responses"] for one in report["recordings"])
+    assert report["totals"]["differs"] == 0
+
+
+def test_the_agent_named_is_the_one(tmp_path: Path) -> None:
+    shutil.copytree(recording_of("pi"), tmp_path / "pi")
+    assert replay.verdicts(tmp_path, "opencode")["totals"]["rebuilt"] == 0
+    assert replay.verdicts(tmp_path) == replay.verdicts(tmp_path, "pi")
+
+
+def test_a_recording_that_does_not_tell(tmp_path: Path) -> None:
+    nothing, both = tmp_path / "nothing", tmp_path / "both"
+    nothing.mkdir()
+    request = {"n": 4, "kind": "main", "path": "/v1/messages", "body": {}}
+    (nothing / LOG).write_text(json.dumps(request) + "\n", encoding="utf-8")
+    for agent in ("codex", "pi"):
+        shutil.copytree(recording_of(agent), both, dirs_exist_ok=True)
+    reasons = {
+        one["recording"]: {request["reason"] for request in one["requests"]}
+        for one in replay.verdicts(tmp_path)["recordings"]
+    }
+    assert reasons == {
+        "nothing": {"data of no known agent is here; name the agent"},
+        "both": {"data of codex and pi is here; name the agent"},
+    }
+    assert replay.main([str(tmp_path)]) == 1
