@@ -12,8 +12,8 @@ from agentsession.entries import ItemEntry
 from agentsession.importers.base import Converted
 from agentsession.importers.counted import Count
 from agentsession.importers.merge import merge
-from agentsession.importers.plans import Action
 from agentsession.importers.pi import Pi
+from agentsession.importers.plans import Action
 from agentsession.importers.report import ImportReport
 from agentsession.importers.run import Work, import_sessions
 from agentsession.importers.usage import UsageRecord, of_session
