@@ -46,6 +46,10 @@ def store(tmp_path: Path) -> Path:
 
 
 IDS = [f"s{number}" for number in range(4)]
+PNG = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9Q"
+    "DwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 def targets(folder: Path) -> export.Targets:
@@ -82,6 +86,33 @@ def test_several_processes_write_what_one_writes(store: Path, tmp_path: Path) ->
     assert seen[-1] == export.Progress("s3", 4, 4)
     assert len(contents(tmp_path / "1")) == 10
     assert b"/home/u" not in contents(tmp_path / "1")["all.jsonl"]
+
+
+def test_what_a_document_points_to_does_not_depend_on_other_sessions(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    image = {"type": "input_image", "image_url": PNG}
+    message = {"type": "message", "role": "user", "content": [image]}
+    # ATIF has no place for an image in an item of this type: it stays where it is.
+    returned = {"type": "custom_tool_call_output", "call_id": "c", "output": [image]}
+    for name, item in (("s0", message), ("s1", message), ("s2", returned), ("s3", message)):
+        build = SessionBuilder(id=name)
+        build.user("Look.")
+        build.item(item)
+        ags.write(folder / f"{name}.jsonl", build.session)
+    reports = []
+    for jobs in (1, 2):
+        work = export.Work(targets=export.Targets(directory=tmp_path / str(jobs)))
+        reports.append(export.export_sessions(partial(load_from, folder), IDS, work, jobs=jobs))
+    alone = export.Work(targets=export.Targets(directory=tmp_path / "alone"))
+    export.export_sessions(partial(load_from, folder), ["s2"], alone)
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+    assert contents(tmp_path / "1")["s2.json"] == contents(tmp_path / "alone")["s2.json"]
+    assert [report.totals["media_files"] for report in reports] == [1, 1]
+    (written,) = (path for path in contents(tmp_path / "1") if path.startswith("images/"))
+    assert [report.more["media"] for report in reports] == [
+        [str(tmp_path / jobs / written)] for jobs in "12"
+    ]
 
 
 def test_a_session_of_many_costs_only_its_own_files(

@@ -415,3 +415,4 @@ def _write_report(out: Output, source: str, done: Reported) -> None:
         report.member("totals", dict(done.totals))
         report.elements("findings", (finding.to_dict() for finding in done.findings))
         report.elements("files", iter(done.more["files"]))
+        report.elements("media", iter(done.more["media"]))

@@ -96,15 +96,25 @@ class Spill:
         directory: where the documents go.
 
     Attributes:
-        files: the files written or found there, relative to the directory.
         unreadable: parts whose data URL could not be decoded and became text.
     """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.files: set[str] = set()
         self.unreadable = 0
+        self._files: set[str] = set()
         self._places: dict[bytes, tuple[str, bool]] = {}
+
+    def begin(self) -> None:
+        """Begin another document: what it points to does not depend on those before it."""
+        self._places.clear()
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of the document, each once."""
+        return [
+            self.directory / path for path in dict.fromkeys(p for p, _ in self._places.values())
+        ]
 
     def collect(self, step: Mapping[str, Any]) -> None:
         """Write the media of a step's parts, so that copies elsewhere can point to them."""
@@ -164,9 +174,9 @@ class Spill:
             raise CannotExport(f"{media_type} is no image type of ATIF")
         name = hashlib.sha256(data).hexdigest() + extension_of(media_type)
         path = f"{_FOLDERS.get(kind, 'images')}/{name}"
-        if path not in self.files:
+        if path not in self._files:
             self._write(self.directory / path, data)
-            self.files.add(path)
+            self._files.add(path)
         self._places[_key(url)] = (path, data_url(media_type, data) == url)
         return path, media_type
 

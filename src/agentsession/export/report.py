@@ -49,6 +49,7 @@ class ReportBuilder:
         self._totals = dict.fromkeys(TOTALS, 0)
         self._findings: list[Finding] = []
         self._files: list[str] = []
+        self._media: dict[str, None] = {}
 
     def wrote(self, path: Path) -> None:
         """Remember the file of a document."""
@@ -143,9 +144,9 @@ class ReportBuilder:
         self.count("embedded_documents", counts.embedded)
         self.count("degraded_media", sum(counts.degraded.values()))
 
-    def files(self, written: int, unreadable: int) -> None:
-        """Count media files, and data URLs that could not be decoded."""
-        self.count("media_files", written)
+    def media(self, files: Iterable[Path], unreadable: int) -> None:
+        """Remember the media files of a document; count data URLs that could not be decoded."""
+        self._media.update(dict.fromkeys(map(str, files)))
         if unreadable:
             self.find(
                 "unreadable-media",
@@ -179,6 +180,7 @@ class ReportBuilder:
             self.count(name, report.totals.get(name, 0))
         self._findings += [one for one in report.findings if isinstance(one, Finding)]
         self._files += report.more.get("files", ())
+        self._media.update(dict.fromkeys(report.more.get("media", ())))
 
     def report(self) -> Report:
         """Return what was gathered."""
@@ -190,7 +192,10 @@ class ReportBuilder:
             *merged(one for one in others if one.code not in _SECRETS),
             *(one for one in others if one.code in _SECRETS),
         ]
-        return Report(dict(self._totals), tuple(findings), {"files": list(self._files)})
+        # Documents share media files: each is one, whoever wrote it.
+        totals = {**self._totals, "media_files": len(self._media)}
+        more = {"files": list(self._files), "media": list(self._media)}
+        return Report(totals, tuple(findings), more)
 
 
 def place_of(document: Outline | atif.Trajectory) -> str:

@@ -103,12 +103,13 @@ class DirectoryWriter:
         source = source_of(document, self.report.noticed(document))
         head = source.head()
         target = self.directory / self.names.name(head)
-        before = len(self._spill.files), self._spill.unreadable
+        unreadable = self._spill.unreadable
+        self._spill.begin()
         if _may_hold_media(document):
             self._collect(source)
         with write_whole(target) as file:
             write_source(file, source, spill=self._spill, progress=progress, head=head)
-        self.report.files(len(self._spill.files) - before[0], self._spill.unreadable - before[1])
+        self.report.media(self._spill.files, self._spill.unreadable - unreadable)
         return target
 
     def _collect(self, source: Source) -> None:
