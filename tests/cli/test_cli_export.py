@@ -302,3 +302,16 @@ def test_progress_goes_on_within_a_session() -> None:
     assert "0 of 1 sessions, 64 steps of the next" in written
     assert "128" not in written
     assert "1 of 1 sessions" in written
+
+
+def test_a_line_that_was_cut_short_is_told(call: Caller, tmp_path: Path) -> None:
+    (example, *_) = sorted(EXAMPLES.rglob("*.jsonl"))
+    cut = tmp_path / "cut.jsonl"
+    cut.write_bytes(example.read_bytes()[:-20])
+    ran = call("export", cut, "--out", tmp_path / "out", "--json")
+    assert ran.code == 1
+    assert ran.json["totals"]["documents"] == 1
+    (found,) = (one for one in ran.json["findings"] if one["code"] == "cut-tail")
+    lines = cut.read_bytes().count(b"\n") + 1
+    assert found["where"].endswith(f" line {lines}")
+    assert "cut-tail" in call("export", cut, "--out", tmp_path / "out").err

@@ -33,9 +33,18 @@ TOTALS: Final = (
 )
 """The names of all totals."""
 
-INCOMPLETE: Final = frozenset(
-    {"invalid-document", "no-context", "no-steps", "unreadable-session", "secret-remains"}
-) | frozenset(damage.CODES)
+CUT_TAIL: Final = "cut-tail"
+
+_OF_SESSIONS: Final = frozenset(damage.CODES) | {CUT_TAIL}
+"""The codes of what was wrong with a session as it was opened."""
+
+INCOMPLETE: Final = _OF_SESSIONS | {
+    "invalid-document",
+    "no-context",
+    "no-steps",
+    "unreadable-session",
+    "secret-remains",
+}
 """The codes that say something was left out or damaged; the command then exits with 1."""
 
 _SECRETS: Final = frozenset({"secret-redacted", "secret-remains"})
@@ -185,8 +194,8 @@ class ReportBuilder:
     def report(self) -> Report:
         """Return what was gathered."""
         # A session that others link to is opened more than once.
-        damages = dict.fromkeys(one for one in self._findings if one.code in damage.CODES)
-        others = [one for one in self._findings if one.code not in damage.CODES]
+        damages = dict.fromkeys(one for one in self._findings if one.code in _OF_SESSIONS)
+        others = [one for one in self._findings if one.code not in _OF_SESSIONS]
         findings = [
             *damages,
             *merged(one for one in others if one.code not in _SECRETS),

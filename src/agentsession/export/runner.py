@@ -23,7 +23,7 @@ from agentsession.export.errors import CannotExport
 from agentsession.export.names import safe
 from agentsession.export.options import Options
 from agentsession.export.outline import Outline
-from agentsession.export.report import ReportBuilder, place_of
+from agentsession.export.report import CUT_TAIL, ReportBuilder, place_of
 from agentsession.export.scan import remaining
 from agentsession.export.sinks import Sinks, Targets, Tick, clash
 from agentsession.export.source import source_of
@@ -222,8 +222,13 @@ class _Run:
     def _opened(self, session_id: str) -> Session:
         opened = self._load(session_id)
         if isinstance(opened, Session):
-            return opened
-        self._report.damaged(session_id, opened.damages)
+            opened = Opened(opened)
+        cut = opened.session.truncated
+        damages = opened.damages
+        if cut is not None:
+            sentence = "the last line was cut short and is left out"
+            damages += (Finding(CUT_TAIL, sentence, f"line {cut.line}"),)
+        self._report.damaged(session_id, damages)
         return opened.session
 
     def _trajectory(self, trajectory: Trajectory, tick: Tick | None) -> None:
