@@ -43,6 +43,18 @@ def inner(line: Line) -> Iterator[tuple[str, Line]]:
             for block in content if isinstance(content, list) else ():
                 if isinstance(block, dict):
                     yield "block", block
+            for told in ("rate_limits", "thread_settings"):
+                yield from nested(told, member.get(told))
+    yield from nested("compactMetadata", line.get("compactMetadata"))
+
+
+def nested(name: str, value: Any) -> Iterator[tuple[str, Line]]:
+    """An object and those in it, but for the settings of a sandbox, which are a policy's own."""
+    if isinstance(value, dict):
+        yield name, value
+        for inside in value:
+            if inside != "permission_profile":
+                yield from nested(name, value[inside])
 
 
 class Planted:
@@ -110,6 +122,7 @@ SHOWN_AGAIN = {
         *(("codex", f"codex/{name}") for name in ("0.171.0-branch", "0.171.0-subagent")),
         ("claude-code", "claude-code/claude-parallel-tools-tree.jsonl"),
         ("claude-code", "claude-code/claude-progress-forks.jsonl"),
+        ("claude-code", "claude-code-recordings/2.1.200-compaction"),
         ("claude-code", "claude-code/claude-subagents"),
         ("claude-code", "claude-code/claude-unknown-records.jsonl"),
         ("claude-code", "claude-code/claude-usage-split-blocks.jsonl"),
@@ -207,6 +220,24 @@ PLACES = {
             KIND,
             "system subtype newsub",
         ),
+        (
+            "claude-code",
+            claude(
+                "system", subtype="compact_boundary", compactMetadata={"preTokens": 1, "x": BIG}
+            ),
+            MEMBER,
+            "compactMetadata.x",
+        ),
+        (
+            "claude-code",
+            claude(
+                "system",
+                subtype="compact_boundary",
+                compactMetadata={"preservedSegment": {"headUuid": "a9", "x": BIG}},
+            ),
+            MEMBER,
+            "compactMetadata.preservedSegment.x",
+        ),
         ("claude-code", said(role="weird", content=BIG), KIND, "message role weird"),
         ("claude-code", said(newMember=BIG), MEMBER, "message.newMember"),
         ("claude-code", said(content=[{"type": "newb", "x": BIG}]), "unknown-block", "newb"),
@@ -234,6 +265,22 @@ PLACES = {
             "payload.content[] type input_new",
         ),
         ("codex", codex("event_msg", type="token_count", x=BIG), MEMBER, "payload.x"),
+        (
+            "codex",
+            codex("event_msg", type="token_count", rate_limits={"primary": {"x": BIG}}),
+            MEMBER,
+            "payload.rate_limits.primary.x",
+        ),
+        (
+            "codex",
+            codex(
+                "event_msg",
+                type="thread_settings_applied",
+                thread_settings={"model": "m", "collaboration_mode": {"settings": {"x": BIG}}},
+            ),
+            MEMBER,
+            "payload.thread_settings.collaboration_mode.settings.x",
+        ),
         ("pi", pi("newt", x=BIG), "unknown-record", "newt"),
         ("pi", pi_said("newrole", BIG), "unknown-role", "newrole"),
         ("pi", {**pi_said("user", "a"), "newm": BIG}, MEMBER, "newm"),

@@ -57,6 +57,14 @@ USAGE: Final = shape(
 )
 """What the API counts."""
 
+COMPACTED: Final = shape(
+    "trigger preTokens postTokens durationMs cumulativeDroppedTokens userContext "
+    "messagesSummarized preCompactDiscoveredTools preCompactOrganizationsCoverStart",
+    preservedSegment=shape("headUuid anchorUuid tailUuid"),
+    preservedMessages=shape("anchorUuid uuids allUuids"),
+)
+"""What the boundary of a compaction tells of it."""
+
 RENDERED: Final = shape("", content=CONTENT)
 """A text that an attachment put into a request, as it was worded."""
 

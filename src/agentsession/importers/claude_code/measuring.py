@@ -18,6 +18,7 @@ from agentsession.importers.claude_code.fitting import blocks_fit, rendered_fits
 from agentsession.importers.claude_code.heads import PlainMessage
 from agentsession.importers.claude_code.known import (
     ATTACHMENTS,
+    COMPACTED,
     CONTENT,
     MESSAGE,
     OTHERS,
@@ -98,9 +99,16 @@ class Measuring:
             return self._message(record)
         if kind == names.ATTACHMENT:
             return self._attachment(record)
-        if kind == names.SYSTEM and record.subtype and record.subtype not in SUBTYPES:
+        return kind == names.SYSTEM and self._system(record)
+
+    def _system(self, record: Record) -> bool:
+        if record.subtype and record.subtype not in SUBTYPES:
             self.unknown.name(KIND, f"system subtype {record.subtype}", record.where)
             return True
+        told = value_of(record.get("compactMetadata"))
+        if isinstance(told, dict):
+            for one in strange(told, COMPACTED, "compactMetadata"):
+                self._found(record, one)
         return False
 
     def _others(self, record: Record, known: frozenset[str]) -> None:
@@ -214,7 +222,8 @@ class Measuring:
         if not accounts.is_entry(number):
             # What was not sent stands in a note as it is, and its code says so.
             return bool(accounts.code_of(number))
-        if in_message or record.is_local_command:
+        # The compaction that a summary became holds what its boundary says, not the summary.
+        if in_message or record.is_local_command or record.is_summary:
             return False
         return record.type != names.ATTACHMENT or kind_of(record) != SNAPSHOT
 

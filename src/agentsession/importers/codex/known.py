@@ -53,10 +53,29 @@ _COUNTS: Final = shape(
     "input_tokens cached_input_tokens cache_write_input_tokens output_tokens "
     "reasoning_output_tokens total_tokens"
 )
+_WINDOW: Final = shape("used_percent window_minutes resets_at resets_in_seconds")
+_LIMITS: Final = shape(
+    "limit_id limit_name plan_type rate_limit_reached_type spend_control_reached "
+    "primary_used_percent primary_window_minutes primary_to_secondary_ratio_percent "
+    "secondary_used_percent secondary_window_minutes",
+    primary=_WINDOW,
+    secondary=_WINDOW,
+    credits=shape("has_credits unlimited balance"),
+    individual_limit=shape("limit used remaining_percent resets_at"),
+)
+_SETTINGS: Final = shape(
+    "cwd model model_provider_id service_tier approval_policy approvals_reviewer "
+    "requested_approvals_reviewer sandbox_policy permission_profile active_permission_profile "
+    "reasoning_effort reasoning_summary personality disabled_plugin_ids runtime_workspace_roots",
+    collaboration_mode=shape(
+        "mode", settings=shape("model reasoning_effort developer_instructions")
+    ),
+)
 _TURN: Final = "type turn_id root_turn_id started_at trace_id"
 _EVENTS: Final[dict[str, Shape]] = {
     "token_count": shape(
-        "type rate_limits",
+        "type",
+        rate_limits=_LIMITS,
         info=shape(
             "model_context_window last_usage_includes_reasoning",
             total_token_usage=_COUNTS,
@@ -77,7 +96,7 @@ _EVENTS: Final[dict[str, Shape]] = {
     "turn_aborted": shape(f"{_TURN} reason completed_at duration_ms"),
     "thread_rolled_back": shape("type num_turns"),
     "thread_name_updated": shape("type thread_id thread_name name"),
-    "thread_settings_applied": shape("type thread_id thread_settings"),
+    "thread_settings_applied": shape("type thread_id", thread_settings=_SETTINGS),
     "user_message": shape(
         "type message kind images local_images audio local_audio text_elements client_id"
     ),
