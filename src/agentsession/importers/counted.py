@@ -13,20 +13,20 @@ from sys import intern
 from typing import Any, Final
 
 from agentsession.findings import Finding, Report
+from agentsession.importers.numbers import ODD, ODD_SENTENCE, count
 from agentsession.importers.prices import MILLION, Price, Prices
 from agentsession.importers.usage import UNREADABLE, UsageRecord
 from agentsession.timestamp import Timestamp
 
 COPIES: Final = "copies-counted-once"
 INCOMPLETE: Final = "counts-incomplete"
-ODD: Final = "counts-unreadable"
 TWICE: Final = "session-in-two-sources"
 UNPRICED: Final = "model-without-price"
 
 SENTENCES: Final = {
     COPIES: "copies of calls that are counted already were left out",
     INCOMPLETE: "the output of calls is that of their first event; the final one was not stored",
-    ODD: "calls have counts that are no numbers of tokens; these count as 0",
+    ODD: ODD_SENTENCE,
     TWICE: "sessions stand in several sources; each of their calls counts once",
     UNPRICED: "the prices name no such model; its calls are in no cost",
 }
@@ -258,8 +258,8 @@ class Count:
         if self._twice:
             first = next(iter(self._twice))
             found.append(Finding(TWICE, SENTENCES[TWICE], first, len(self._twice)))
-        for model, count in sorted(unpriced.items()):
-            found.append(Finding(UNPRICED, SENTENCES[UNPRICED], model or UNKNOWN, count))
+        for model, calls in sorted(unpriced.items()):
+            found.append(Finding(UNPRICED, SENTENCES[UNPRICED], model or UNKNOWN, calls))
         return found
 
 
@@ -267,9 +267,9 @@ def _call(record: UsageRecord, source: int) -> _Call:
     used = record.usage
     given = _mapping(used.get("input_tokens_details"))
     made = _mapping(used.get("output_tokens_details"))
-    sent = _tokens(used.get("input_tokens"))
-    read = min(_tokens(given.get("cached_tokens")), sent)
-    write = min(_tokens(given.get("cache_creation_tokens")), sent - read)
+    sent = count(used.get("input_tokens"))
+    read = min(count(given.get("cached_tokens")), sent)
+    write = min(count(given.get("cache_creation_tokens")), sent - read)
     return _Call(
         session=intern(record.session_id),
         model=intern(record.model),
@@ -279,9 +279,9 @@ def _call(record: UsageRecord, source: int) -> _Call:
         input=sent,
         read=read,
         write=write,
-        hour=min(_tokens(given.get("cache_creation_1h_tokens")), write),
-        output=_tokens(used.get("output_tokens")),
-        reasoning=_tokens(made.get("reasoning_tokens")),
+        hour=min(count(given.get("cache_creation_1h_tokens")), write),
+        output=count(used.get("output_tokens")),
+        reasoning=count(made.get("reasoning_tokens")),
         cost=record.cost,
         complete=record.complete,
         odd=record.odd or _is_odd(used, given, made),
@@ -293,7 +293,7 @@ def _call(record: UsageRecord, source: int) -> _Call:
 def _is_odd(*holders: Mapping[str, Any]) -> bool:
     """Whether a count is no number of tokens."""
     return any(
-        (found := holder.get(name)) is not None and _tokens(found) != found
+        (found := holder.get(name)) is not None and count(found) != found
         for holder, names in zip(holders, _COUNTS, strict=True)
         for name in names
     )
@@ -374,14 +374,6 @@ def _day(ts: Timestamp | None) -> str:
         return ts.datetime().astimezone().date().isoformat()
     except (OverflowError, OSError, ValueError):
         return ""
-
-
-def _tokens(value: object) -> int:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 63:
-        return value
-    return 0
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -13,12 +13,18 @@ def holdable(value: dict[str, Any]) -> dict[str, Any]:
 
     A number beyond any double is its own text, and what is nested too deeply is ``null``.
     """
+    return held(value)[0]
+
+
+def held(value: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Return an object as :func:`holdable` does, and whether anything was replaced."""
+    changed = False
     top: dict[str, Any] = {}
     waiting: list[tuple[dict[str, Any] | list[Any], dict[str, Any] | list[Any], int]] = [
         (value, top, 1)
     ]
     while waiting:
-        given, held, depth = waiting.pop()
+        given, copy, depth = waiting.pop()
         names: list[Any] = list(given) if isinstance(given, dict) else list(range(len(given)))
         for name in names:
             member = given[name]
@@ -29,11 +35,12 @@ def holdable(value: dict[str, Any]) -> dict[str, Any]:
                     waiting.append((member, kept, depth + 1))
             elif isinstance(member, (int, float)) and not _is_double(member):
                 kept = str(member)
-            if isinstance(held, dict):
-                held[name] = kept
+            changed = changed or kept.__class__ is not member.__class__
+            if isinstance(copy, dict):
+                copy[name] = kept
             else:
-                held.append(kept)
-    return top
+                copy.append(kept)
+    return top, changed
 
 
 def _is_double(number: float) -> bool:

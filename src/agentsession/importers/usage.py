@@ -126,7 +126,7 @@ def of_session(session: Session) -> Iterator[UsageRecord]:
             model = entry.model or model
             provider = _string(value_of(entry, "provider")) or provider
         told, cost = calls.told(entry)
-        if entry.usage is None and not cost:
+        if entry.usage is None and not cost and not told.odd:
             continue
         used = entry.usage if isinstance(entry.usage, Mapping) else {}
         found = UsageRecord(session.id, model, provider, entry.ts, cwd, used, cost)

@@ -8,7 +8,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from codex_files import RECORDINGS
+import pytest
+from codex_files import (
+    RECORDINGS,
+    called,
+    context,
+    convert,
+    event,
+    line,
+    meta,
+    returned,
+    said,
+    write,
+)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from recordings import verify_paths
@@ -24,6 +36,35 @@ ODD: list[Any] = [
     "compacted", "response_item", "function_call", "token_count", [{"type": "input_text"}],
 ]  # fmt: skip
 LOWER = (wire.chat_messages, wire.responses_input, wire.anthropic_messages)
+
+
+HUGE = {"x": "HUGE"}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        [{**context(), "payload": {**context()["payload"], **HUGE}}],
+        [said("assistant", "a", **HUGE)],
+        [{**said("assistant", "a"), "metadata": HUGE}],
+        [called("c"), returned("c", HUGE)],
+        [line("compacted", {"replacement_history": [said("user", "b", **HUGE)["payload"]]})],
+        [said("assistant", "a"), line("token_usage_record", {"response_id": "r", "usage": HUGE})],
+        [event("token_count", info={"total_token_usage": HUGE, "last_token_usage": HUGE})],
+        [event("brand_new", **HUGE)],
+        [line("brand_new", HUGE)],
+        [{**said("assistant", "a"), **HUGE}],
+    ],
+)
+def test_a_number_beyond_any_double_costs_no_session(
+    more: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    lines = [meta(), context(), said("user", "hi"), *more]
+    write(tmp_path, [json.dumps(one).replace('"HUGE"', "1e400").encode() for one in lines])
+    found = convert(tmp_path)
+    data = dump(found.session)
+    assert dump(load(data)) == data
+    assert b'x":"inf"' in data
 
 
 @cache

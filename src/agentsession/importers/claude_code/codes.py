@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from agentsession.importers.base import UNKNOWN_CONTENT
+from agentsession.importers.numbers import ODD, ODD_SENTENCE
 from agentsession.importers.unknown import SENTENCES
 
 CODES: Final = MappingProxyType(
@@ -61,6 +62,7 @@ CODES: Final = MappingProxyType(
         "unreadable-record": "the line is damaged: it is no record",
         "blank-line": "the line is blank",
         "unknown-record": "the record has a type no known release writes; it is kept as it is",
+        ODD: ODD_SENTENCE,
         **SENTENCES,
         "unknown-block": "the message has a block of a type that is not known; it is kept as it is",
         UNKNOWN_CONTENT: "more than 5% of the file's bytes are of kinds that are not known",

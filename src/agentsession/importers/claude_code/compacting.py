@@ -12,6 +12,7 @@ from agentsession.importers.claude_code.history import Stretch, stretch_to
 from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.sending import Tail
+from agentsession.importers.claude_code.usage import count
 from agentsession.importers.drafting import Node
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Compacting:
             [piece.unit for piece in pieces],
             boundary.where,
             self._conversion.times.of(boundary),
-            tokens_before=before if isinstance(before, int) and 0 < before < 1 << 53 else 0,
+            tokens_before=count(before),
             native=boundary.beside(),
         )
         self._conversion.accounts.find("side-request-unrecorded", boundary.where)

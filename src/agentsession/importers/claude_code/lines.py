@@ -5,7 +5,6 @@ Spec: claude-code 2.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import msgspec
 
 from agentsession import text
 from agentsession.errors import AgentSessionError
+from agentsession.importers.holding import holdable
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 REFUSALS: Final = (msgspec.MsgspecError, RecursionError, ValueError)
@@ -88,7 +88,10 @@ def is_deep(line: bytes) -> bool:
 
 
 def value_of(raw: bytes | msgspec.Raw | None) -> Any:
-    """Return the value of JSON text, ``None`` for no text or what cannot be read."""
+    """Return the value of JSON text, ``None`` for no text or what cannot be read.
+
+    A number that no double can hold is a string.
+    """
     if raw is None:
         return None
     try:
@@ -96,20 +99,9 @@ def value_of(raw: bytes | msgspec.Raw | None) -> Any:
     except REFUSALS:
         pass
     try:
-        return _finite(text.parse(bytes(raw)))
+        return holdable({"": text.parse(bytes(raw))})[""]
     except (AgentSessionError, RecursionError, MemoryError):
         return None
-
-
-def _finite(value: Any) -> Any:
-    """A value without numbers that JSON text can spell and no double can hold."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {name: _finite(member) for name, member in value.items()}
-    if isinstance(value, list):
-        return [_finite(element) for element in value]
-    return value
 
 
 class Agent(msgspec.Struct, gc=False):

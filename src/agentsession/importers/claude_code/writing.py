@@ -23,7 +23,9 @@ from agentsession.importers.claude_code.rules import Rules
 from agentsession.importers.claude_code.shapes import system_texts, tool_of
 from agentsession.importers.claude_code.transcript import Answer, Transcript
 from agentsession.importers.claude_code.units import Times, Units
+from agentsession.importers.claude_code.usage import is_odd
 from agentsession.importers.drafting import Node, TreeDraft, spelled
+from agentsession.importers.numbers import ODD
 from agentsession.importers.prompts import prompt_parts
 from agentsession.members import string_text
 from agentsession.parts import VCS
@@ -250,6 +252,8 @@ class Writer:
         _add_beside(native, last)
         if raw is not None:
             native["usage"] = raw
+            if is_odd(raw):
+                self._accounts.find(ODD, answer.id)
         if request is not None and request.digest:
             native["requestDigest"] = request.digest
         self._count(usage)

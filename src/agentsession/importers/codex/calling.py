@@ -13,7 +13,8 @@ from agentsession.importers.codex.calls import Call, Element, Ending
 from agentsession.importers.codex.lines import Line, mapping, string
 from agentsession.importers.codex.state import ASKED_BY_USER
 from agentsession.importers.codex.units import Unit, normalised
-from agentsession.importers.codex.usage import Counts, counts_of, usage_of
+from agentsession.importers.codex.usage import Counts, counts_of, is_odd, usage_of
+from agentsession.importers.numbers import ODD
 
 # Only in turn contexts that are written once for a turn, before it is known what it asks.
 _PER_TURN: Final = frozenset(
@@ -132,6 +133,7 @@ class Calling(Answering):
         if call is not None and call.counts is None and (call.marked or call.has_output):
             self._count(call, counted.last, raw, number)
         elif call is None and state.owed:
+            self._doubt(raw, state.owed)
             data = {"usage_of": state.owed, "usage": usage_of(counted.last), "counted": raw}
             state.owed = ""
             self.converted.add(counted.last)
@@ -139,10 +141,15 @@ class Calling(Answering):
         else:
             self._count(self.open(line.time, marked=True), counted.last, raw, number)
 
-    @staticmethod
-    def _count(call: Call, counts: Counts, raw: Mapping[str, Any], number: int) -> None:
+    def _count(self, call: Call, counts: Counts, raw: Mapping[str, Any], number: int) -> None:
+        self._doubt(raw, call.response_id or call.name)
         call.counts, call.raw = counts, raw
         call.numbers.append(number)
+
+    def _doubt(self, raw: Mapping[str, Any], where: str) -> None:
+        """Say of counts that are no numbers of tokens that they are none."""
+        if is_odd(raw):
+            self.accounts.find(ODD, where)
 
     def _hidden(self, counts: Counts, line: Line, number: int) -> None:
         """Note what a call used that left nothing else."""

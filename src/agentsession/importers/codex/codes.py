@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from agentsession.importers.base import UNKNOWN_CONTENT
+from agentsession.importers.numbers import ODD, ODD_SENTENCE
 from agentsession.importers.unknown import SENTENCES
 
 CODES: Final = MappingProxyType(
@@ -59,11 +60,13 @@ CODES: Final = MappingProxyType(
         "unreadable-counts": (
             "the counters are no numbers of tokens: whether they count a call is not known"
         ),
+        ODD: ODD_SENTENCE,
         "unreadable-place": "a place of the source cannot be read",
         **SENTENCES,
         "unknown-record": "the record has a type Codex never wrote; it is kept as it is",
         "unknown-event": "the event has a type that is not known; it is kept as it is",
         "unknown-item": "the item has a type that is never sent, or none; it is kept as it is",
+        "value-not-kept": "a value that no entry can hold was replaced",
         UNKNOWN_CONTENT: (
             "more than 5% of the session's bytes are of types that are not known; they are kept, "
             "but a newer release may need a newer importer"

@@ -18,6 +18,7 @@ import msgspec
 from agentsession import text
 from agentsession._scan import may_be_too_deep
 from agentsession.errors import AgentSessionError
+from agentsession.importers.holding import held
 from agentsession.timestamp import Timestamp, valid
 
 META: Final = "session_meta"
@@ -56,6 +57,7 @@ class Line:
         metadata_text: what stands beside an item as JSON text; empty when there is nothing.
         size: how many bytes it has.
         beside: members of the line that no release writes.
+        changed: whether a value that no entry can hold was replaced in what was decoded.
     """
 
     place: str
@@ -67,6 +69,7 @@ class Line:
     metadata_text: bytes = b""
     size: int = 0
     beside: Beside = ()
+    changed: bool = False
     _payload: dict[str, Any] | None = None
     _metadata: dict[str, Any] | None = None
 
@@ -74,15 +77,27 @@ class Line:
     def payload(self) -> dict[str, Any]:
         """The payload, decoded when it is first asked for: much of what is shown never is."""
         if self._payload is None:
-            self._payload = mapping(text.parse(self.text))
+            self._payload, self.text = self._decoded(self.text)
         return self._payload
 
     @property
     def metadata(self) -> dict[str, Any]:
         """What stands beside an item (third generation)."""
         if self._metadata is None:
-            self._metadata = mapping(text.parse(self.metadata_text)) if self.metadata_text else {}
+            self._metadata, self.metadata_text = self._decoded(self.metadata_text)
         return self._metadata
+
+    def _decoded(self, raw: bytes) -> tuple[dict[str, Any], bytes]:
+        """The object that a text is, and the text; as an entry can hold both."""
+        if not raw:
+            return {}, raw
+        try:
+            # It takes no number beyond any double.
+            return mapping(msgspec.json.decode(raw)), raw
+        except (msgspec.MsgspecError, RecursionError, ValueError):
+            value, changed = held(mapping(text.parse(raw)))
+        self.changed = self.changed or changed
+        return value, text.encode(value) if changed else raw
 
 
 def string(value: object) -> str:
@@ -222,11 +237,14 @@ def decoded(raw: bytes, place: str) -> Line:
         return line
     try:
         value = text.parse(raw)
-        if not isinstance(value, dict):
-            return Line(place, BROKEN, size=len(raw))
-        return _line(raw, value, place)
     except AgentSessionError:
+        value = None
+    if not isinstance(value, dict):
         return Line(place, BROKEN, size=len(raw))
+    value, changed = held(value)
+    line = _line(text.encode(value) if changed else raw, value, place)
+    line.changed = changed
+    return line
 
 
 def _quickly(raw: bytes, place: str) -> Line | None:
@@ -290,8 +308,8 @@ def _line(raw: bytes, value: dict[str, Any], place: str) -> Line:
         members["metadata"] if isinstance(beside, dict) else b"",
         len(raw),
         tuple((name, member) for name, member in value.items() if name not in _MEMBERS),
-        payload,
-        mapping(beside),
+        _payload=payload,
+        _metadata=mapping(beside),
     )
 
 

@@ -128,6 +128,8 @@ class Reading:
         if number < 0:
             # What another file of the source holds is told, and kept, with that file.
             return
+        if line.changed:
+            self.accounts.find("value-not-kept", line.place)
         for one, is_held in unknown_in(line, copied=copied):
             kept = is_held or self.accounts.code_of(number) == "display-only"
             self.unknown.found(one, line.place, -1 if kept else number)

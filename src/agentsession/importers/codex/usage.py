@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from agentsession.entries import Entry, ResponseEntry
-from agentsession.importers.codex.lines import integer, mapping, string
+from agentsession.importers.codex.lines import mapping, string
+from agentsession.importers.numbers import count
 from agentsession.importers.usage import Told, tokens_of
 
 _INPUT: Final = "input_tokens"
@@ -25,15 +26,14 @@ _NAMES: Final = (_INPUT, _CACHED, _WRITTEN, _OUTPUT, _REASONING, _TOTAL)
 
 # The names an import gives calls whose response has no recorded id.
 _GIVEN: Final = re.compile(r"call-[0-9]+|.*\.[0-9]+", re.DOTALL)
-_BEYOND: Final = 1 << 63
 
 Counts = dict[str, int]
 
 
 def counts_of(value: object) -> Counts:
-    """Return a counter's numbers by name; what it does not say, or is negative, is 0."""
+    """Return a counter's numbers by name; what it does not say, or is no number of tokens, is 0."""
     found = mapping(value)
-    return {name: max(integer(found.get(name)) or 0, 0) for name in _NAMES}
+    return {name: count(found.get(name)) for name in _NAMES}
 
 
 def usage_of(counts: Mapping[str, int]) -> dict[str, Any]:
@@ -53,13 +53,8 @@ def usage_of(counts: Mapping[str, int]) -> dict[str, Any]:
 def is_odd(value: object) -> bool:
     """Return whether a counter says something that is no number of tokens."""
     found = mapping(value)
-    numbers = (found[name] for name in _NAMES if found.get(name) is not None)
-    return any(not 0 <= _number(number) < _BEYOND for number in numbers)
-
-
-def _number(value: object) -> int:
-    known = integer(value)
-    return -1 if known is None else known
+    said = (found[name] for name in _NAMES if found.get(name) is not None)
+    return any(count(one) != one for one in said)
 
 
 def key_of(thread: str, response_id: str) -> str:

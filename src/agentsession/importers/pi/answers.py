@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from agentsession.importers.drafting import Node
+from agentsession.importers.numbers import count
 from agentsession.importers.pi.lowering import call_id
-from agentsession.importers.pi.records import RESULT, count, string
+from agentsession.importers.pi.records import RESULT, string
 from agentsession.importers.pi.releases import Release
 from agentsession.importers.pi.settings import NAMESPACE
 from agentsession.importers.pi.times import of, of_millis
 from agentsession.importers.pi.transcript import Native
-from agentsession.importers.pi.usage import usage_of
+from agentsession.importers.pi.usage import is_counted, usage_of
 from agentsession.importers.telling import given
 from agentsession.timestamp import Timestamp
 
@@ -33,7 +34,7 @@ def made_request(entry: Native) -> bool:
     message = entry.record.message
     if string(message.get("stopReason")) != "aborted" or message.get("content"):
         return True
-    if usage_of(message.get("usage")) is not None or message.get("responseId"):
+    if is_counted(message.get("usage")) or message.get("responseId"):
         return True
     return entry.parent is None or entry.parent.record.role != RESULT
 

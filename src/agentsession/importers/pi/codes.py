@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from agentsession.importers.base import UNKNOWN_CONTENT
+from agentsession.importers.numbers import ODD, ODD_SENTENCE
 from agentsession.importers.unknown import SENTENCES
 
 CODES: Final = MappingProxyType(
@@ -49,6 +50,7 @@ CODES: Final = MappingProxyType(
         "repeated-record": "the record stands in the file more than once",
         "unknown-record": "the record has a type pi never wrote; it is kept as it is",
         "unknown-role": "the message has a role pi never wrote; it is kept as it is",
+        ODD: ODD_SENTENCE,
         **SENTENCES,
         "value-not-kept": "a value that no entry can hold was replaced",
         "other-copy": "another copy of the session holds more records",

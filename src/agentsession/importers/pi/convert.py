@@ -15,6 +15,7 @@ from typing import Any
 from agentsession.entries import LEAF_LABEL, ResponseEntry
 from agentsession.importers.base import UNKNOWN_CONTENT, Converted
 from agentsession.importers.drafting import Node
+from agentsession.importers.numbers import count
 from agentsession.importers.pi import records as pi
 from agentsession.importers.pi.answers import dispatch_of, made_request, response_of
 from agentsession.importers.pi.known import unknown_in
@@ -24,7 +25,6 @@ from agentsession.importers.pi.releases import Release, releases
 from agentsession.importers.pi.settings import Setting
 from agentsession.importers.pi.times import EPOCH, of
 from agentsession.importers.pi.transcript import Native, Transcript
-from agentsession.importers.pi.usage import usage_of
 from agentsession.importers.pi.window import build, is_failed
 from agentsession.importers.pi.writing import PLACED, Writing
 from agentsession.importers.unknown import Unknown
@@ -205,16 +205,13 @@ class _Conversion(Writing):
         value = entry.record.value
         self._window = build(entry.path(), self._release, self._lowered)
         self._at, self._is_built = entry.parent, True
-        used = usage_of(value.get("usage"))
-        self._totals.add(value.get("usage"), used)
-        if used is None and value.get("fromHook") is not True:
-            self._accounts.find("summary-usage-not-stored", entry.name)
+        used = self._used_by_summary(entry)
         told = PLACED | {"type", "summary", "firstKeptEntryId", "firstKeptEntryIndex"}
         told |= {"tokensBefore", "systemMessage"}
         node = self._folded(
             entry,
             node,
-            tokens_before=pi.count(value.get("tokensBefore")),
+            tokens_before=count(value.get("tokensBefore")),
             usage=used,
             native=kept({n: v for n, v in value.items() if n not in told}),
         )
@@ -246,6 +243,8 @@ class _Conversion(Writing):
             node = self._configure(entry, node, wanted)
             self._count(entry, wanted)
         self._totals.message(message, copied=copied)
+        if not copied:
+            self._doubt(entry, message.get("usage"))
         if is_failed(entry) and release >= (0, 49):
             return self._failed(entry, node, release, requested=requested), wanted
         answer = self._answer(entry, node, release, requested=requested)
@@ -341,10 +340,10 @@ class _Conversion(Writing):
             for record in given:
                 number = accounts.open(record.kind, record.id or f"line {record.line}")
                 accounts.left_out(number, code)
-        for name, count in self._others:
-            for place in range(count):
+        for name, records in self._others:
+            for place in range(records):
                 accounts.left_out(accounts.open("record", f"{name}: {place + 1}"), "other-copy")
-            accounts.find("other-copy", name, count)
+            accounts.find("other-copy", name, records)
         for place in self._untimed:
             accounts.find("time-missing", transcript.entries[place].name)
         for entry in transcript.entries:

@@ -15,7 +15,7 @@ import msgspec
 from agentsession import text
 from agentsession._scan import may_be_too_deep
 from agentsession.errors import NotJSON
-from agentsession.importers.holding import holdable
+from agentsession.importers.holding import held
 from agentsession.importers.pi.lines import MARK, lines_of
 
 _HUGE: Final = re.compile(rb"[0-9]{300}|[eE]\+?[0-9]{3}")
@@ -161,8 +161,8 @@ def record_of(number: int, line: bytes) -> Record:
     if not isinstance(value, dict):
         return Record(number, len(line), readable=False)
     if huge or line.count(b"[") + line.count(b"{") > _DEEP:
-        held = holdable(value)
-        return Record(number, len(line), held, changed=held != value)
+        value, changed = held(value)
+        return Record(number, len(line), value, changed=changed)
     return Record(number, len(line), value)
 
 
@@ -189,12 +189,3 @@ def mapping(value: object) -> dict[str, Any]:
 def objects(value: object) -> list[dict[str, Any]]:
     """Return the objects of an array, else none."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def count(value: object) -> int:
-    """Return a count below 2^63, else 0."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63:
-        return value
-    return 0

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentsession.importers.pi.records import Record, count
+from agentsession.importers.numbers import count
+from agentsession.importers.pi.records import Record
 from agentsession.importers.pi.transcript import Transcript
 from agentsession.timestamp import Timestamp
 

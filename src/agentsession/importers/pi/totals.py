@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentsession.importers.base import Disposition
-from agentsession.importers.pi.records import count, mapping
-from agentsession.importers.pi.usage import cost_of, usage_of
+from agentsession.importers.numbers import count
+from agentsession.importers.pi.records import mapping
+from agentsession.importers.pi.usage import cost_of, is_counted
 
 _COUNTS = ("input", "output", "cacheRead", "cacheWrite")
 
@@ -53,7 +54,7 @@ class Totals:
     def message(self, message: Mapping[str, Any], *, copied: bool) -> None:
         """Add an assistant's message; a copy caused no request."""
         used = message.get("usage")
-        if usage_of(used) is not None or cost_of(used):
+        if is_counted(used):
             (self._copied if copied else self._own).add(used)
 
     def add(self, used: object, counted: object) -> None:

@@ -15,7 +15,7 @@ import msgspec
 from agentsession.beside import value_of
 from agentsession.entries import Entry, ItemEntry, ResponseEntry
 from agentsession.importers.base import Source
-from agentsession.importers.numbers import number
+from agentsession.importers.numbers import count, number
 from agentsession.importers.pi.lines import lines_of
 from agentsession.importers.pi.places import files_below, id_in_name, is_header, session_id_of
 from agentsession.importers.pi.placing import Place, places_of
@@ -26,7 +26,6 @@ from agentsession.importers.pi.records import (
     MESSAGE,
     USAGE,
     Record,
-    count,
     mapping,
     objects,
     record_of,
@@ -75,6 +74,11 @@ def is_odd(given: object) -> bool:
     """Return whether a call's counts say something that is no number of tokens."""
     tokens = mapping(given)
     return any(tokens.get(n) is not None and count(tokens[n]) != tokens[n] for n in _NAMES)
+
+
+def is_counted(given: object) -> bool:
+    """Return whether a call recorded what it used or cost, readable or not."""
+    return usage_of(given) is not None or bool(cost_of(given)) or is_odd(given)
 
 
 def told_of(ts: Timestamp | None, given: Mapping[str, Any], began: object, name: str = "") -> Told:
@@ -209,7 +213,7 @@ def _of_file(path: str, unread: Unread) -> Iterator[UsageRecord]:
                     model, provider = string(message.get("model")), string(message.get("provider"))
                 holder = message if record.role == ASSISTANT else record.value
                 used = _used(record)
-                if usage_of(used) is None and not cost_of(used):
+                if not is_counted(used):
                     continue
                 ts = of_record(record)
                 name = string(message.get("responseId"))
@@ -247,7 +251,7 @@ def _is_named(record: Record) -> bool:
 def _is_unnamed(record: Record) -> bool:
     """Return whether a call's place is to be looked for."""
     used = _used(record)
-    if usage_of(used) is None and not cost_of(used):
+    if not is_counted(used):
         return False
     return of_record(record) is None or _is_named(record)
 

@@ -15,6 +15,7 @@ from agentsession.entries import BranchSummaryEntry, Entry
 from agentsession.header import Header
 from agentsession.importers.accounts import Accounts
 from agentsession.importers.drafting import Node, TextUnit, TreeDraft, Unit, spelled
+from agentsession.importers.numbers import ODD
 from agentsession.importers.pi import records as pi
 from agentsession.importers.pi.codes import CODES
 from agentsession.importers.pi.lowering import kept
@@ -25,7 +26,7 @@ from agentsession.importers.pi.times import EPOCH, of, times
 from agentsession.importers.pi.totals import Totals
 from agentsession.importers.pi.transcript import Native, Transcript
 from agentsession.importers.pi.turns import Turns
-from agentsession.importers.pi.usage import usage_of
+from agentsession.importers.pi.usage import is_odd, usage_of
 from agentsession.importers.pi.window import Lowered, Window, build
 from agentsession.importers.telling import Told, tell
 from agentsession.parts import Harness
@@ -203,12 +204,24 @@ class Writing:
         self._turns.wrote(node)
         return node
 
-    def _branch_summary(self, entry: Native, unit: Unit) -> BranchSummaryEntry:
+    def _used_by_summary(self, entry: Native) -> dict[str, Any] | None:
+        """Return what the call that made a summary used, ``None`` where that is not stored."""
         value = entry.record.value
         used = usage_of(value.get("usage"))
         self._totals.add(value.get("usage"), used)
+        self._doubt(entry, value.get("usage"))
         if used is None and value.get("fromHook") is not True:
             self._accounts.find("summary-usage-not-stored", entry.name)
+        return used
+
+    def _doubt(self, entry: Native, used: object) -> None:
+        """Say of a call whose counts are no numbers of tokens that they are none."""
+        if is_odd(used):
+            self._accounts.find(ODD, entry.name)
+
+    def _branch_summary(self, entry: Native, unit: Unit) -> BranchSummaryEntry:
+        value = entry.record.value
+        used = self._used_by_summary(entry)
         left = self._by_id.get(string(value.get("fromId")))
         if left is not None and left is entry.parent:
             # Before 0.87 the place that was gone to stands where the one left should.
