@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,24 @@ def test_it_reaches_every_source(
             assert store.content("later") == newer_file.read_bytes()
         copied = call("copy", "--allow-newer", place, tmp_path / "target")
         assert copied.out == "0 copied, 0 extended, 1 already there, 0 failed\n"
+
+
+@pytest.mark.parametrize("name", ["files", "rows.db"])
+def test_a_store_is_listed_with_it(
+    call: Caller, newer_file: Path, tmp_path: Path, name: str
+) -> None:
+    place = tmp_path / name
+    assert call("copy", "--allow-newer", newer_file, place).code == 0
+    refused = call("list", "--json", place)
+    assert (refused.code, json.loads(refused.out)["sessions"]) == (1, [])
+    assert "0.12 is newer than" in refused.err
+    listed = call("list", "--allow-newer", "--json", place)
+    assert (listed.code, listed.err) == (0, "")
+    (found,) = json.loads(listed.out)["sessions"]
+    assert (found["id"], found["format"]) == ("later", "agentsession/0.12")
+    table = call("list", "--allow-newer", place)
+    assert table.code == 0
+    assert "later" in table.out
 
 
 def test_a_whole_store_is_copied_with_it(call: Caller, newer_file: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import click
 
 from agentsession import places
 from agentsession.cli import sources
-from agentsession.cli.commands import Command, complete_file, json_option
+from agentsession.cli.commands import Command, allow_newer_option, complete_file, json_option
 from agentsession.cli.output import Output, complain, note, open_output, open_plain
 from agentsession.cli.report import Report, header_fields
 from agentsession.cli.table import row, width_of
@@ -49,6 +49,7 @@ _STYLES = ("", "id", "type", "", "", "mark", "name")
 @click.option(
     "-sizes", "--sizes", is_flag=True, help="Sizes also in a database, which is read for it."
 )
+@allow_newer_option
 @json_option
 def command(
     *,
@@ -58,6 +59,7 @@ def command(
     limit: int,
     current: bool,
     sizes: bool,
+    allow_newer: bool,
     as_json: bool,
 ) -> int:
     """List the sessions of a store, newest first.
@@ -76,7 +78,7 @@ def command(
     place = _default_root() if root is None else root
     found: list[Summary | AgentSessionError] = []
     if root is not None or Path(place).exists():
-        with sources.open_store(place) as store:
+        with sources.open_store(place, allow_newer=allow_newer) as store:
             found = list(store.list(wanted))
         if not found and sources.hint(Path(place)):
             note(f"{place} holds no sessions{sources.hint(Path(place))}")
