@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from codex_files import OTHER, RECORDINGS, THREAD, counters, event, meta, said, write
@@ -177,3 +178,50 @@ def test_a_fork_whose_second_line_is_damaged_counts_no_copies(tmp_path: Path) ->
     for damage in (torn, gone):
         path.write_bytes(b"".join(damage(lines, 1)))
         assert calls(tmp_path) == {THREAD: 1}
+
+
+def test_a_backtrack_whose_second_line_is_damaged_counts_no_copies(tmp_path: Path) -> None:
+    """0.45 names the origin there and nowhere else: what the lines repeat tells it."""
+    home, store = home_of("0.45.0-tui", tmp_path), tmp_path / "store"
+    right, found = calls(home), forks(home)
+    assert found
+    for fork, _ in found:
+        path = Path(fork.path)
+        path.write_bytes(b"".join(torn(path.read_bytes().splitlines(keepends=True), 1)))
+    assert calls(home) == right
+    assert [(file.thread, file.parent, copied) for file, copied in forks(home)] == [
+        (file.thread, file.parent, copied) for file, copied in found
+    ]
+    assert _imported(home, store) == sum(right.values())
+
+
+@pytest.mark.parametrize(
+    ("pause", "answer", "expected"),
+    [(10, "a", {OTHER: 1}), (900, "a", {OTHER: 1, THREAD: 1}), (10, "b", {OTHER: 1, THREAD: 1})],
+)
+def test_a_thread_that_only_begins_alike_is_no_copy(
+    pause: int, answer: str, expected: dict[str, int], tmp_path: Path
+) -> None:
+    """Its answers say something else, or took a model's time."""
+
+    def told(thread: str, second: int, answer: str, pause: int) -> list[dict[str, Any]]:
+        began = 3600_000 * 20 + 1000 * second
+        lines = [
+            meta(thread, "0.58.0", timestamp=_at(began)),
+            meta("01a22e3a-0000-7d41-9cfe-9d715fc2d876"),
+            said("user", "hi"),
+            said("assistant", answer),
+            counters(10, 10),
+        ]
+        return [{**one, "timestamp": _at(began + at * pause)} for at, one in enumerate(lines)]
+
+    write(tmp_path, told(OTHER, 1, "a", 900), OTHER)
+    path = write(tmp_path, told(THREAD, 60, answer, pause))
+    path.write_bytes(b"".join(torn(path.read_bytes().splitlines(keepends=True), 1)))
+    assert calls(tmp_path) == expected
+
+
+def _at(millis: int) -> str:
+    minutes, rest = divmod(millis, 60_000)
+    hours, minutes = divmod(minutes, 60)
+    return f"2026-11-30T{hours:02}:{minutes:02}:{rest / 1000:06.3f}Z"

@@ -12,15 +12,11 @@ from typing import Final
 
 from agentsession.importers.codex import lines
 from agentsession.importers.codex.lines import Line, integer, mapping, string
+from agentsession.importers.codex.origins import PAUSE, is_made, is_next
 from agentsession.importers.codex.rollouts import Index, Rollout, id_time
-from agentsession.importers.codex.units import is_output
 from agentsession.timestamp import Timestamp
 
-_PAUSE: Final = 250_000_000
 _AT_ONCE: Final = 50_000_000
-_SKIPPED: Final = 64
-_RENEWED: Final = frozenset({"id", "type"})
-_COUNTER: Final = "token_count"
 _SETTINGS: Final = "thread_settings_applied"
 
 
@@ -75,16 +71,17 @@ def _copied(rollout: Rollout, theirs: Iterator[Line]) -> int:
     shared = told = sure = maybe = 0
     sharing, older = True, True
     for count, line in enumerate(_own(rollout), 1):
-        sharing = sharing and _is_next(line, theirs)
-        if sharing:
-            shared = count
+        if line.kind != lines.BROKEN:
+            # What a damaged line said is not known: it may be a copy as well.
+            sharing = sharing and is_next(line, theirs)
+            shared = count if sharing else shared
         older = older and times.goes_on(line)
         if older:
             # Settings are written again right before the file's own first turn.
             told = told if line.name == _SETTINGS else count
             if times.is_older(line):
                 sure = count
-            elif times.at_once and _is_made(line):
+            elif times.at_once and is_made(line):
                 maybe = count
         if not sharing and not older:
             break
@@ -92,39 +89,6 @@ def _copied(rollout: Rollout, theirs: Iterator[Line]) -> int:
         return told
     # Without a border nothing tells a copied answer from one of the file's own.
     return max(shared, sure, 0 if older else maybe)
-
-
-def _is_next(line: Line, theirs: Iterator[Line]) -> bool:
-    """Whether the parent soon says what a line says."""
-    for _ in range(_SKIPPED):
-        other = next(theirs, None)
-        if other is None:
-            return False
-        if _is_same(line, other):
-            return True
-    return False
-
-
-def _is_made(line: Line) -> bool:
-    """Whether there was a model's answer where a line was first written."""
-    if line.kind == lines.ITEM:
-        return is_output(line.name, string(line.payload.get("role")))
-    if line.name == _COUNTER:
-        return isinstance(line.payload.get("info"), dict)
-    return line.kind in {lines.USAGE, lines.COMPACTED}
-
-
-def _is_same(line: Line, other: Line) -> bool:
-    """Whether a line says what another one does; a newer release's copy may say more."""
-    if line.kind != other.kind or line.name != other.name:
-        return False
-    if line.text == other.text:
-        return True
-    mine, theirs = line.payload, other.payload
-    if line.kind == lines.META:
-        return string(mine.get("id")) == string(theirs.get("id"))
-    shared = (mine.keys() & theirs.keys()) - _RENEWED
-    return bool(shared) and all(mine[name] == theirs[name] for name in shared)
 
 
 @dataclass(slots=True)
@@ -160,7 +124,7 @@ class _Times:
         if turn is None and self._before is not None:
             pause = now.nanoseconds - self._before
             self.at_once = self.at_once and pause <= _AT_ONCE
-            if pause > _PAUSE:
+            if pause > PAUSE:
                 return False
         self._before = now.nanoseconds
         return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from agentsession.errors import AgentSessionError
 from agentsession.importers.codex import lines
 from agentsession.importers.codex.databases import Told, read_home
 from agentsession.importers.codex.lines import Line, mapping, marks, string
+from agentsession.importers.codex.origins import origin_of
 from agentsession.importers.codex.tools import child_of
 from agentsession.importers.diverging import diverged
 from agentsession.timestamp import Timestamp
@@ -46,6 +47,7 @@ class Rollout:
         archived: whether it stands among the archived ones.
         meta: what its first line says of the thread, without the instructions.
         copied_from: the thread whose lines it began with a copy of; empty for none.
+        lost_head: whether the line that would say so cannot be read.
     """
 
     path: str
@@ -57,6 +59,7 @@ class Rollout:
     archived: bool = False
     meta: dict[str, Any] = field(default_factory=dict)
     copied_from: str = ""
+    lost_head: bool = False
 
     @property
     def key(self) -> _Key:
@@ -161,6 +164,7 @@ def rollout_at(path: str) -> Rollout | None:
         "archived_sessions" in Path(path).parts,
         kept,
         other if other != thread else "",
+        second is not None and second.kind == lines.BROKEN,
     )
 
 
@@ -240,6 +244,7 @@ class Index:
             self.threads.setdefault(rollout.thread, []).append(rollout)
         for files in self.threads.values():
             files.sort(key=lambda rollout: (rollout.created, rollout.segment, rollout.name))
+        self._find_origins()
         known = [r for files in self.threads.values() for r in files]
         self._by_id = {r.segment or r.thread: r for r in (*bases, *known)}
 
@@ -260,6 +265,14 @@ class Index:
         for rollout in lesser:
             if rollout.path not in other:
                 self.copies.setdefault(rollout.thread, []).append(rollout)
+
+    def _find_origins(self) -> None:
+        """Find what files are copies of whose line that said so is damaged."""
+        for files in self.threads.values():
+            first = files[0]
+            if first.lost_head and not first.parent and not first.base[0]:
+                others = [one[0] for one in self.threads.values()]
+                files[0] = replace(first, copied_from=origin_of(first, others))
 
     def ordered(self) -> list[str]:
         """Return the ids of its threads, parents before their children, oldest first."""

@@ -1,0 +1,94 @@
+"""Origins: what a file was copied from, where it no longer says so itself.
+
+A backtrack's file (0.45 to 0.77) names its origin only by the copy of that thread's first line,
+which is its second one. Where that line is damaged the lines behind it tell, if the origin is
+in the source: nobody but Codex repeats another thread word for word, answers included, without
+a pause in which a model could have answered. Spec: codex 5.1 and 5.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from agentsession.importers.codex import lines
+from agentsession.importers.codex.lines import Line, string
+from agentsession.importers.codex.units import is_output
+
+if TYPE_CHECKING:
+    from agentsession.importers.codex.rollouts import Rollout
+
+PAUSE: Final = 250_000_000
+"""Nanoseconds: no model answers within so short a time, and no copy takes longer for a line."""
+
+_SKIPPED: Final = 64
+_RENEWED: Final = frozenset({"id", "type"})
+_COUNTER: Final = "token_count"
+
+
+def origin_of(rollout: Rollout, others: Iterable[Rollout]) -> str:
+    """Return the thread that a file begins with a copy of, by what it repeats; empty for none.
+
+    Args:
+        rollout: a file whose second line is damaged.
+        others: the files it may be a copy of.
+    """
+    best, most = "", 0
+    for other in sorted(others, key=lambda one: one.created, reverse=True):
+        if other.thread != rollout.thread and other.created < rollout.created:
+            repeated = _repeated(rollout, other)
+            if repeated > most:
+                best, most = other.thread, repeated
+    return best
+
+
+def _repeated(rollout: Rollout, other: Rollout) -> int:
+    """How many lines of a file repeat another one, up to the last that a model made."""
+    mine, theirs = rollout.lines(), other.lines()
+    for found in (mine, mine, theirs):
+        next(found, None)
+    made = 0
+    before: int | None = None
+    for count, line in enumerate(mine, 1):
+        now = lines.moment(line.time)
+        if now is None or (before is not None and now.nanoseconds - before > PAUSE):
+            break
+        before = now.nanoseconds
+        if not is_next(line, theirs):
+            break
+        if is_made(line):
+            made = count
+    return made
+
+
+def is_next(line: Line, theirs: Iterator[Line]) -> bool:
+    """Return whether a thread, read from where it is, soon says what a line says."""
+    for _ in range(_SKIPPED):
+        other = next(theirs, None)
+        if other is None:
+            return False
+        if _is_same(line, other):
+            return True
+    return False
+
+
+def is_made(line: Line) -> bool:
+    """Return whether there was a model's answer where a line was first written."""
+    if line.kind == lines.ITEM:
+        return is_output(line.name, string(line.payload.get("role")))
+    if line.name == _COUNTER:
+        return isinstance(line.payload.get("info"), dict)
+    return line.kind in {lines.USAGE, lines.COMPACTED}
+
+
+def _is_same(line: Line, other: Line) -> bool:
+    """Whether a line says what another one does; a newer release's copy may say more."""
+    if line.kind != other.kind or line.name != other.name:
+        return False
+    if line.text == other.text:
+        return True
+    mine, theirs = line.payload, other.payload
+    if line.kind == lines.META:
+        return string(mine.get("id")) == string(theirs.get("id"))
+    shared = (mine.keys() & theirs.keys()) - _RENEWED
+    return bool(shared) and all(mine[name] == theirs[name] for name in shared)
