@@ -80,6 +80,9 @@ class Accounts:
         known = self._entries[number]
         if not known and len(entries) < _SEVERAL:
             self._entries[number] = entries
+        elif len(entries) == 1:
+            if entries[0] not in known:
+                self._entries[number] = known + entries
         elif entries != known:
             self._entries[number] = tuple(dict.fromkeys((*known, *entries)))
 

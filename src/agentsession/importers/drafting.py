@@ -14,6 +14,7 @@ import io
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -53,8 +54,7 @@ class TreeDraft:
         # Room that is not written to costs nothing, up to what a system promises lightly.
         self._text = io.BytesIO(bytes(min(room, _MOST_ROOM)))
         self._text.write(self.header.line + b"\n")
-        self._ids: list[str] = []
-        self._parents: list[str | None] = []
+        self._nodes: list[Node] = []
         self._types: list[str] = []
         self._ends = array("q", [self._text.tell()])
         self._taken: set[str] = set()
@@ -109,9 +109,9 @@ class TreeDraft:
 
     def put_text(self, node: Node, unit: TextUnit) -> Node:
         """Append an item below a node, given as JSON text; return the new node."""
-        said = [b'"item":', unit.text]
+        said = [unit.text]
         if unit.response:
-            said += (b',"response":', spelled(unit.response))
+            said += (b',"response":', _name(unit.response))
         if unit.hidden:
             said.append(b',"visible":false')
         # The members an import adds beside the item do not decide what the entry says.
@@ -120,16 +120,13 @@ class TreeDraft:
             more += (self._mark, text.compact(unit.native))
         if unit.origin:
             more += (b',"origin":', unit.origin)
-        added = self._write(
-            node, ItemEntry, said, unit.native_id, role=unit.role, ts=unit.ts, more=more, before="{"
-        )
-        new = Node(added, node, node.depth + 1, node.settings, key=unit.key)
-        new.state = node.state
-        node.context.followed(new)
-        return new
+        kind, place = ItemEntry.TYPE, (unit.native_id, unit.role)
+        added = self._write(node, kind, said, place, unit.ts, opening='{"item":', more=more)
+        return self._placed(node, unit, added)
 
-    def _placed(self, node: Node, unit: Unit, added: str) -> Node:
+    def _placed(self, node: Node, unit: Unit | TextUnit, added: str) -> Node:
         new = Node(added, node, node.depth + 1, node.settings, key=unit.key)
+        self._nodes.append(new)
         new.state = node.state
         node.context.followed(new)
         return new
@@ -139,7 +136,11 @@ class TreeDraft:
         settings = node.settings
         if isinstance(entry, ConfigEntry):
             settings = settings.apply(entry)
-        new = Node(self._append(node, entry, native_id, role, ts), node, node.depth, settings)
+        return self._hung(node, self._append(node, entry, native_id, role, ts), settings)
+
+    def _hung(self, node: Node, added: str, settings: Settings) -> Node:
+        new = Node(added, node, node.depth, settings)
+        self._nodes.append(new)
         new.context = node.context
         new.state = node.state
         if node.context.last is node:
@@ -166,13 +167,8 @@ class TreeDraft:
             role: tells several entries of one record apart.
             ts: when.
         """
-        added = self._write(node, entry_type, [body], native_id, role=role, ts=ts)
-        new = Node(added, node, node.depth, node.settings)
-        new.context = node.context
-        new.state = node.state
-        if node.context.last is node:
-            node.context.last = new
-        return new
+        added = self._write(node, entry_type.TYPE, (body,), (native_id, role), ts)
+        return self._hung(node, added, node.settings)
 
     def note(self, node: Node, data: Any, native_id: str, role: str, ts: str) -> Node:
         """Append what no entry type has a place for; ``data`` is plain values or JSON text."""
@@ -246,6 +242,7 @@ class TreeDraft:
             folded=tuple(keys),
             homes=("",) * folding.changed + tuple(kept),
         )
+        self._nodes.append(new)
         new.state = at.state
         self._folds[known] = new
         return new
@@ -258,28 +255,37 @@ class TreeDraft:
             new = entry_id(parent, native_id, role, entry)
         line = entry.sealed(new, parent, ts).line
         self._text.writelines((line, b"\n"))
-        self._keep(entry.type, new, parent)
+        self._keep(entry.type, new)
         return new
 
     def _write(
         self,
         node: Node,
-        entry_type: type[Entry],
-        said: list[bytes],
-        native_id: str,
-        *,
-        role: str,
+        kind: str,
+        said: Sequence[bytes],
+        origin: tuple[str, str],
         ts: str,
+        *,
+        opening: str = "",
         more: Sequence[bytes] = (),
-        before: str = "",
     ) -> str:
         """Append an entry given as pieces of JSON text below a node; return its id.
 
-        What it says decides its id, with what is said to stand before it; ``more`` does not.
+        What it says decides its id, together with what it comes from; ``more`` does not.
+
+        Args:
+            node: where.
+            kind: its type.
+            said: what it says.
+            origin: the id of the record that it comes from, and its role there.
+            ts: when.
+            opening: what it says before all else, with the brace before that.
+            more: what it says beside that.
         """
         parent = node.entry_id
+        native_id, role = origin
         while True:
-            place = f"{parent}\0{native_id}\0{role}\n{before}"
+            place = f"{parent}\0{native_id}\0{role}\n{opening}"
             digest = _sha256(place.encode("utf-8", "replace"))
             for piece in said:
                 digest.update(piece)
@@ -287,18 +293,15 @@ class TreeDraft:
             if new not in self._taken:
                 break
             role += "+"
-        kind = entry_type.TYPE
         above = f'"{parent}"' if parent else "null"
-        head = f'{{"type":"{kind}","id":"{new}","parent":{above},"ts":"{ts}",'.encode()
-        self._text.writelines((head, *said, *more, b"}\n"))
-        self._keep(kind, new, parent or None)
+        head = f'{{"type":"{kind}","id":"{new}","parent":{above},"ts":"{ts}",{opening[1:]}'
+        self._text.writelines((head.encode(), *said, *more, b"}\n"))
+        self._keep(kind, new)
         return new
 
-    def _keep(self, entry_type: str, name: str, parent: str | None) -> None:
+    def _keep(self, entry_type: str, name: str) -> None:
         """Take in the entry whose line was just written."""
         self._taken.add(name)
-        self._ids.append(name)
-        self._parents.append(parent)
         self._types.append(entry_type)
         self._ends.append(self._text.tell())
 
@@ -308,15 +311,16 @@ class TreeDraft:
         # Nothing written here can break a rule of appending, and asking for each entry
         # whether its call was rejected would walk the path once for every call.
         done = len(self._session)
-        if done < len(self._ids):
+        if done < len(self._nodes):
             with self._text.getbuffer() as written:
                 lines = [
                     bytes(written[self._ends[row] : self._ends[row + 1] - 1])
-                    for row in range(done, len(self._ids))
+                    for row in range(done, len(self._nodes))
                 ]
             for row, line in enumerate(lines, done):
-                kind, name, parent = self._types[row], self._ids[row], self._parents[row]
-                self._session.commit(ENTRY_TYPES[kind].from_line(line, kind, name, parent))
+                node = self._nodes[row]
+                made = ENTRY_TYPES[self._types[row]].from_line
+                self._session.commit(made(line, self._types[row], node.entry_id, _above(node)))
         return self._session
 
     def counts(self) -> dict[str, int]:
@@ -331,9 +335,18 @@ class TreeDraft:
         self._text.truncate()
         written = self._text.getvalue()
         self._text.close()
-        columns = (self._ids, self._parents, self._types)
+        nodes = self._nodes
+        columns = ([one.entry_id for one in nodes], [_above(one) for one in nodes], self._types)
+        # They hold each other, and only a collection of all that was made would find them.
+        for node in (self.root, *nodes):
+            node.let_go()
         rows = Rows.written(self.header.version, columns, written, self._ends)
         return Session.restored(self.header, rows, truncated=None, notes=[], source=written)
+
+
+def _above(node: Node) -> str | None:
+    """The id of the entry above the one of a node; ``None`` for a root's."""
+    return node.parent.entry_id or None if node.parent is not None else None
 
 
 _sha256: Final = hashlib.sha256
@@ -348,6 +361,10 @@ def spelled(value: Any) -> bytes:
         return text.encode(value)
     # The fast encoder writes the two line separators of Unicode as they are.
     return text.encode(value) if has_separator(written) else written
+
+
+_name: Final = lru_cache(maxsize=64)(spelled)
+"""The spelling of an id that several entries in a row have."""
 
 
 def has_separator(found: bytes) -> bool:

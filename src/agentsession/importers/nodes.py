@@ -137,6 +137,10 @@ class Node:
         self.first: Node | None = None
         self.below: dict[Hashable, Node] | None = None
 
+    def let_go(self) -> None:
+        """Let go of the nodes around; the node is of no use afterwards."""
+        del self.parent, self.context, self.last, self.first, self.below
+
     def following(self, key: Hashable) -> Node | None:
         """Return the node that adds an item to the context here; ``None`` for none yet."""
         if self.first is not None and self.first.key == key:

@@ -171,6 +171,8 @@ class Conversion:
         records, findings = self.accounts.dispositions(), self.accounts.findings
         draft = self.draft
         # Nothing of the source is needed any more, and the session is about to be read.
+        for record in self.records:
+            record.leave()
         self.__dict__.clear()
         del ending
         return Converted(

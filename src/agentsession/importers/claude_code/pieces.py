@@ -27,7 +27,16 @@ class Piece(TextUnit):
     __slots__ = ("call_id", "derived", "kind", "record", "sent", "source")
 
     def __init__(self, key: Hashable, native_id: str, item: bytes, origin: bytes, ts: str) -> None:
-        super().__init__(key, native_id, item, origin, ts)
+        # There are many, and a call of each base takes its time.
+        self.key = key
+        self.native_id = native_id
+        self.text = item
+        self.origin = origin
+        self.ts = ts
+        self.role = "item"
+        self.response = ""
+        self.native = b""
+        self.hidden = False
         self.record = -1
         self.kind = ""
         self.call_id = ""

@@ -342,6 +342,10 @@ class Record:
         self._blocks = None
         self._members = None
 
+    def leave(self) -> None:
+        """Let go of the records around; it is of no use afterwards."""
+        self.original = self.above = self.answer = None
+
     @property
     def nanoseconds(self) -> int | None:
         """When it was written, in nanoseconds since the epoch."""
