@@ -46,8 +46,12 @@ class Accounts:
 
     def open_all(self, kind: str, native_ids: Sequence[str]) -> range:
         """Return the numbers of records of one kind just read."""
+        return self.open_each([kind] * len(native_ids), native_ids)
+
+    def open_each(self, kinds: Sequence[str], native_ids: Sequence[str]) -> range:
+        """Return the numbers of records just read."""
         first, count = len(self._kinds), len(native_ids)
-        self._kinds += [kind] * count
+        self._kinds += kinds
         self._names += native_ids
         self._outcomes += [None] * count
         self._entries += [()] * count

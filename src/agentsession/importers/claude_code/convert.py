@@ -120,8 +120,10 @@ class Conversion:
     # The beginning.
 
     def _open(self, records: Sequence[Record]) -> None:
-        for record in records:
-            record.number = self.accounts.open(record.type or "line", self._name(record))
+        kinds = [record.type or "line" for record in records]
+        numbers = self.accounts.open_each(kinds, [self._name(record) for record in records])
+        for record, number in zip(records, numbers, strict=True):
+            record.number = number
 
     def _name(self, record: Record) -> str:
         logs = self._conversation.logs

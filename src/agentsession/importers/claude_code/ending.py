@@ -50,13 +50,18 @@ class Ending:
         """Write what is left, and account for every record."""
         self._branches()
         node, waiting = self._leaf()
-        for record in self._conversion.records:
+        for record in self._open():
             if self._accounts.is_open(record.number):
                 self._settle(record)
         measuring = Measuring(self._conversion)
         self._finish(node, waiting, measuring.unknown)
         measuring.tell()
         self._tell()
+
+    def _open(self) -> list[Record]:
+        """The records that nothing was said of yet; the account begins with all records."""
+        records = self._conversion.records
+        return [records[number] for number in self._accounts.unsettled if number < len(records)]
 
     # What was never answered.
 
@@ -70,20 +75,21 @@ class Ending:
 
     def _current(self) -> Record | None:
         """The record that the conversation would go on from."""
-        current: Record | None = None
-        for record in self._conversion.records:
+        for record in reversed(self._conversion.records):
             if record.type == names.LAST_PROMPT:
-                current = self._transcript.named(record.text("leafUuid")) or current
+                named = self._transcript.named(record.text("leafUuid"))
+                if named is not None:
+                    return named
             elif record.is_tree and record.original is None and record.type != names.PROGRESS:
-                current = record
-        return current
+                return record
+        return None
 
     def _branches(self) -> None:
         """Write what was said and left, before any answer came, where it stands."""
-        current = self._current()
+        pending = [record for record in self._open() if self._is_pending(record)]
+        current = self._current() if pending else None
         line = {current, *self._transcript.above(current)} if current is not None else set()
-        left = [r for r in self._transcript.originals() if self._is_pending(r) and r not in line]
-        for record in left:
+        for record in [record for record in pending if record not in line]:
             if not self._accounts.is_open(record.number) or not self._fits(record):
                 continue
             node = self._conversion.compacting.at(record, record.index + 1)
@@ -205,7 +211,7 @@ class Ending:
 
     def _finish(self, node: Node, waiting: list[Record], unknown: Unknown) -> None:
         conversion = self._conversion
-        last = max((r.time for r in conversion.records), default="")
+        last = max([record.time for record in conversion.records], default="")
         ts = last or conversion.times.of(conversion.records[0]) if conversion.records else ""
         ts = ts or conversion.start
         for record in waiting:

@@ -7,6 +7,7 @@ Spec: claude-code 2, decision D11.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -74,7 +75,7 @@ _parts: Final = msgspec.json.Decoder(list[_Words | _Image]).decode
 _rendered: Final = msgspec.json.Decoder(list[_Rendered]).decode
 
 
-def _fits(decode: Callable[[Any], object], raw: msgspec.Raw) -> bool:
+def _fits(decode: Callable[[Any], object], raw: bytes | msgspec.Raw) -> bool:
     try:
         decode(raw)
     except REFUSALS:
@@ -84,6 +85,12 @@ def _fits(decode: Callable[[Any], object], raw: msgspec.Raw) -> bool:
 
 def usage_fits(raw: msgspec.Raw) -> bool:
     """Return whether the text of an answer's usage shows that all of it is known."""
+    return _usage_fits(bytes(raw))
+
+
+@lru_cache(maxsize=8)
+def _usage_fits(raw: bytes) -> bool:
+    # The records of one answer say of its tokens the same.
     return _fits(_usage, raw)
 
 

@@ -111,6 +111,7 @@ class PlainHead(msgspec.Struct, gc=False):
     summary: bool | None = msgspec.field(default=None, name="isCompactSummary")
     shown: bool | None = msgspec.field(default=None, name="isVisibleInTranscriptOnly")
     error: bool | None = msgspec.field(default=None, name="isApiErrorMessage")
+    aborted: Any = msgspec.field(default=None, name="isAbortedMidStream")
     subtype: str | None = None
     tool_result: ToolResult = msgspec.field(default=None, name="toolUseResult")
     message: PlainMessage | None = None

@@ -34,7 +34,6 @@ from agentsession.stores.layout import id_problem
 _HEAD: Final = 6
 _NO_TITLES: Final = ("Invalid API key", "API Error", "Credit balance")
 _TITLES: Final = {names.AI_TITLE: ("ai_title", 1), names.CUSTOM_TITLE: ("custom_title", 2)}
-_ASKS: Final = tuple(b'"%b"' % name.encode() for name in sorted(names.AGENT_TOOLS))
 
 
 @dataclass(slots=True)
@@ -90,9 +89,14 @@ class Log:
 _NOTHING: Final = msgspec.Raw(b"")
 
 
+class _Block(msgspec.Struct, gc=False):
+    name: Any = None
+
+
 class _Message(msgspec.Struct, gc=False):
     id: str | None = None
     model: str | None = None
+    content: list[_Block] | str | None = None
 
 
 class _Seen(msgspec.Struct, rename="camel", gc=False):
@@ -165,7 +169,8 @@ def _look_exactly(log: Log, line: bytes) -> None:
         message = value_of(members.get("message"))
         inner = None
         if isinstance(message, dict):
-            inner = _Message(string(message.get("id")), string(message.get("model")))
+            blocks = [_Block(block.get("name")) for block in _blocks_in(message)]
+            inner = _Message(string(message.get("id")), string(message.get("model")), blocks)
         _look_at(log, _Seen(**told, message=inner), part)
 
 
@@ -241,17 +246,22 @@ def _look_at_answer(log: Log, seen: _Seen, message: _Message, uuid: str, line: b
             log.copy = seen.request_id is None
         if log.answers <= _HEAD:
             log.head.add(key_of(message.id or uuid))
-    if seen.is_sidechain is not True:
-        for name in _ASKS:
-            if name in line:
+    if seen.is_sidechain is not True and isinstance(message.content, list):
+        for block in message.content:
+            if _asks(block.name):
                 _look_at_tasks(log, line)
                 break
+
+
+def _asks(tool: object) -> bool:
+    """Whether a tool is one that runs an agent."""
+    return isinstance(tool, str) and tool in names.AGENT_TOOLS
 
 
 def _look_at_tasks(log: Log, line: bytes) -> None:
     for block in _blocks(line):
         asked = block.get("input")
-        if block.get("name") in names.AGENT_TOOLS and isinstance(asked, dict):
+        if _asks(block.get("name")) and isinstance(asked, dict):
             log.tasks.append((string(block.get("id")), string(asked.get("prompt"))))
 
 
@@ -270,7 +280,10 @@ def _look_at_user(log: Log, seen: _Seen, uuid: str, line: bytes) -> None:
 
 
 def _blocks(line: bytes) -> list[dict[str, Any]]:
-    message = value_of((members_of(line) or {}).get("message"))
+    return _blocks_in(value_of((members_of(line) or {}).get("message")))
+
+
+def _blocks_in(message: object) -> list[dict[str, Any]]:
     content = message.get("content") if isinstance(message, dict) else None
     return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
 

@@ -245,9 +245,7 @@ def _is_in_block(one: Strange) -> bool:
 def _is_counted_plainly(record: Record) -> bool:
     """Whether what is said of an answer's tokens is nothing, or all known."""
     told = record.usage_text
-    if told is None:
-        return record.usage is None
-    return usage_fits(told)
+    return record.usage is None if told is None else usage_fits(told)
 
 
 def _in_message(raw: msgspec.Raw | None) -> Iterator[Strange]:

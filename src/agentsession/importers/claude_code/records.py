@@ -44,10 +44,11 @@ if TYPE_CHECKING:
 _FIRST: Final = "2020"
 _LAST: Final = "2100"
 _LONG: Final = 800
-_USUAL: Final = re.compile(
-    r"20[2-9]\d-(?:0[1-9]|1[0-2])-(?:[01][1-9]|10|2[0-8])T(?:[01]\d|2[0-3])(?::[0-5]\d){2}\.\d{3}Z",
-    re.ASCII,
+_MINUTE: Final = re.compile(
+    r"20[2-9]\d-(?:0[1-9]|1[0-2])-(?:[01][1-9]|10|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:", re.ASCII
 )
+_SECONDS: Final = re.compile(r"[0-5]\d\.\d{3}Z", re.ASCII)
+_IN_MINUTE: Final = len("2025-01-01T00:00:")
 _STAMP: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z", re.ASCII)
 _SPOKEN: Final = frozenset({names.USER, names.ASSISTANT})
 
@@ -77,6 +78,7 @@ class Record:
         is_sidechain: whether it belongs to a sub-agent.
         is_answer: whether it is a part of a model's answer, or stands for one.
         is_synthetic: whether the program made the answer up.
+        is_cut: whether the answer that it is a part of was cut short.
         is_error: whether it stands for an answer that the program reported a failure with.
         is_meta: whether the program wrote a user's message.
         is_summary: whether it holds the summary of a compaction.
@@ -113,6 +115,7 @@ class Record:
         "index",
         "is_answer",
         "is_boundary",
+        "is_cut",
         "is_damaged",
         "is_error",
         "is_local_command",
@@ -212,6 +215,7 @@ class Record:
         self.is_shown_only = head.shown is True and not self.is_summary
         self.is_answer = kind == names.ASSISTANT
         self.is_error = self.is_answer and head.error is True
+        self.is_cut = head.aborted is True
         is_system = kind == names.SYSTEM and subtype is not None
         self.is_boundary = is_system and subtype == "compact_boundary"
         self.is_local_command = is_system and subtype == "local_command"
@@ -385,7 +389,7 @@ class Record:
 
 def _time(written: str) -> str:
     """A time as the format writes it; empty for none that can be."""
-    if _USUAL.fullmatch(written) is not None:
+    if _SECONDS.fullmatch(written, _IN_MINUTE) and _is_usual(written[:_IN_MINUTE]):
         return written
     if not _FIRST <= written[:4] < _LAST:
         return ""
@@ -395,6 +399,12 @@ def _time(written: str) -> str:
         return Timestamp.parse(written).text
     except ValueError:
         return ""
+
+
+@lru_cache(maxsize=64)
+def _is_usual(minute: str) -> bool:
+    """Whether the beginning of a time is spelled as usual; that of many is the same."""
+    return _MINUTE.fullmatch(minute) is not None
 
 
 @lru_cache(maxsize=256)

@@ -379,7 +379,7 @@ def _add_beside(found: dict[str, Any], record: Record) -> None:
 
 def _status(answer: Answer, stop: object) -> tuple[str, dict[str, Any] | None]:
     for record in answer.records:
-        if b'"isAbortedMidStream":true' in record.raw:
+        if record.is_cut:
             return "incomplete", {"reason": "interrupted"}
     if isinstance(stop, str) and stop in _STOPS:
         return "incomplete", {"reason": _STOPS[stop]}
