@@ -6,12 +6,15 @@ import json
 import shutil
 from pathlib import Path
 
-from claude_files import Log
+from claude_files import SESSION, Log
 
+from agentsession.entries import ItemEntry
+from agentsession.findings import Finding
 from agentsession.importers.claude_code.importer import ClaudeCode
 from agentsession.importers.report import ImportReport
 from agentsession.importers.run import Work, import_sessions
-from agentsession.stores import JSONLStore
+from agentsession.record_entries import LinkEntry
+from agentsession.stores import JSONLStore, SQLiteStore, Summary
 
 DATA = Path(__file__).parents[2] / "data" / "claude-code"
 AGENT = "c1a0de00-0000-4000-8000-00000000000a"
@@ -62,13 +65,9 @@ def answers(store: Path) -> list[str]:
     return sorted(line["response_id"] for line in lines if line["type"] == "response")
 
 
-def diverged(place: Path, *, sidechain: bool = False) -> None:
+def diverged(place: Path) -> None:
     for home, ends in (("a", ("p",)), ("b", ("q", "r")), ("c", ("q",))):
         log = talk("one", "two")
-        if sidechain:
-            log.user("s1", "a task", None, isSidechain=True)
-            log.say("s2", "msgs", "done", isSidechain=True)
-            log.tip = "11a1"
         for name in ends:
             log.user(f"u{name}", f"on to {name}")
             log.say(f"a{name}", f"msg{name}", f"words of {name}")
@@ -99,17 +98,92 @@ def test_a_copy_that_went_on_in_another_way_is_a_branch(tmp_path: Path) -> None:
     assert alone.ok
 
 
-def test_a_diverged_copy_with_agents_inside_is_loud(tmp_path: Path) -> None:
-    diverged(tmp_path / "homes", sidechain=True)
+def early(place: Path, homes: str = "abc") -> None:
+    """Copies of a log with agents inside that parted while the second one was at work."""
+    ends = [("x", ("p",)), ("y", ("q", "r")), ("z", ())]
+    for home, (name, words) in zip(homes, ends, strict=True):
+        log = Log(version="1.0.110")
+        log.user("u0", "two agents, please")
+        for call in ("c1", "c2"):
+            task = {"description": "d", "prompt": "a task"}
+            log.call(f"a0{call}", "msg0", call, "Task", input=task)
+        log.user("s1", "a task", None, isSidechain=True)
+        log.say("s2", "msgs", "done", isSidechain=True)
+        log.user(f"t1{name}", "a task", None, isSidechain=True)
+        log.say(f"t2{name}", f"msgt{name}", f"done by {name}", isSidechain=True)
+        log.tip = "a0c2"
+        log.result("r1", "c1", "done")
+        log.result(f"r2{name}", "c2", f"done by {name}")
+        for word in words:
+            log.user(f"u{word}", f"on to {word}")
+            log.say(f"a{word}", f"msg{word}", f"words of {word}")
+        log.write(place / home)
+
+
+EARLY = ["msg0", "msgp", "msgq", "msgr", "msgs", "msgtx", "msgty", "msgtz"]
+
+
+def contents(store: JSONLStore | SQLiteStore) -> dict[str, bytes]:
+    with store:
+        ids = [summary.id for summary in store.list() if isinstance(summary, Summary)]
+        return {session_id: store.content(session_id) for session_id in ids}
+
+
+def test_diverged_copies_with_agents_inside_are_branches_with_their_agents(
+    tmp_path: Path,
+) -> None:
+    early(tmp_path / "homes")
     report = imported(tmp_path / "homes", tmp_path / "store")
-    assert not report.ok
-    (found,) = [f for f in report.findings if f.code == "unreadable-branch"]
-    assert Path(found.where).parts[-4] == "a"
-    assert "import it by itself" in found.sentence
+    assert report.ok
+    assert answers(tmp_path / "store") == EARLY
     read = report.totals["records"]
-    assert read["read"] == read["entry"] + read["folded"] + read["left-out"]
-    assert imported(Path(found.where), tmp_path / "store").ok
-    assert {"msgp", "msgr"} <= set(answers(tmp_path / "store"))
+    assert read["read"] == read["entry"] + read["folded"] + read["left-out"] == 13 + 11 + 9
+    assert sorted(Path(f.where).parts[-4] for f in diverged_in(report)) == ["c"]
+    assert sum(f.count for f in diverged_in(report)) == 2
+    again = imported(tmp_path / "homes", tmp_path / "store")
+    assert {session["action"] for session in again.more["sessions"]} == {"unchanged"}
+    with JSONLStore(tmp_path / "store") as store:
+        headers = [s.header for s in store.list() if isinstance(s, Summary)]
+        agents = {header.id: header.spawned_by for header in headers if header.spawned_by}
+        assert sorted(agents.values()) == ["c1", "c2", "c2", "c2"]
+        parent = store.open(SESSION)
+        for name, ends in (("x", "ap"), ("y", "ar")):
+            (tip,) = [e.id for e in parent.entries if isinstance(e, ItemEntry) and said(e) == ends]
+            path = parent.path(tip)
+            results = [said(e) for e in path if isinstance(e, ItemEntry) and said(e)[0] == "r"]
+            assert results == ["r1", f"r2{name}"]
+            first, second = [e.session for e in path if isinstance(e, LinkEntry)]
+            assert (agents[first], agents[second]) == ("c1", "c2")
+            (answer,) = [e for e in store.open(second).entries if e.type == "response"]
+            assert answer.response_id == f"msgt{name}"
+
+
+def said(entry: ItemEntry) -> str:
+    return str(entry.item.id)
+
+
+def diverged_in(report: ImportReport) -> list[Finding]:
+    return [found for found in report.findings if found.code == "diverged-copy"]
+
+
+def test_the_places_of_diverged_copies_do_not_matter(tmp_path: Path) -> None:
+    found = []
+    for place, homes in enumerate(("abc", "cab", "bca", "cba")):
+        early(tmp_path / str(place), homes)
+        imported(tmp_path / str(place), tmp_path / f"{place}.store")
+        found.append(contents(JSONLStore(tmp_path / f"{place}.store")))
+    assert all(one == found[0] for one in found)
+    imported(tmp_path / "0", tmp_path / "store.db")
+    assert contents(SQLiteStore(tmp_path / "store.db")) == found[0]
+
+
+def test_diverged_copies_imported_one_by_one_have_the_same_answers(tmp_path: Path) -> None:
+    early(tmp_path / "homes")
+    for home in "cab":
+        assert imported(tmp_path / "homes" / home, tmp_path / "store").ok
+    assert answers(tmp_path / "store") == EARLY
+    assert imported(tmp_path / "homes", tmp_path / "store").ok
+    assert answers(tmp_path / "store") == EARLY
 
 
 def test_what_belongs_together_is_found_over_all_copies(tmp_path: Path) -> None:

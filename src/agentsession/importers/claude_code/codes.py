@@ -70,10 +70,6 @@ CODES: Final = MappingProxyType(
         "diverged-copy": (
             "a copy of the log went on in another way: what it says is kept as well, as a branch"
         ),
-        "unreadable-branch": (
-            "a copy of the log went on in another way, and sub-agents stand inside it: import it "
-            "by itself into the same store, which adds it as a branch"
-        ),
         "stray": "the record belongs to no conversation",
         "unreadable-file": "the file cannot be read",
     }

@@ -51,6 +51,8 @@ class Conversion:
 
     def __init__(self, source: Sources, conversation: Conversation) -> None:
         self._conversation = conversation
+        logs = conversation.logs
+        self._has_copies = len({log.name for log in logs}) < len(logs)
         self.accounts = Accounts(CODES)
         every = source.records(conversation)
         mine = _split(every, conversation)
@@ -130,7 +132,7 @@ class Conversion:
         if len(logs) == 1:
             return record.where
         log = logs[record.file]
-        return f"{log.path if self._conversation.diverged else log.name}: {record.where}"
+        return f"{log.path if self._has_copies else log.name}: {record.where}"
 
     def _header(self, start: str) -> Header:
         conversation = self._conversation
@@ -187,15 +189,11 @@ class Conversion:
     def _left_out(self) -> None:
         """Account for the other copies of the logs."""
         conversation = self._conversation
-        for copies, code in (
-            (conversation.copies, "other-copy"),
-            (conversation.unmerged, "unreadable-branch"),
-        ):
-            for log in copies:
-                names_of = [f"{log.path}: line {line + 1}" for line in range(log.records)]
-                for number in self.accounts.open_all("record", names_of):
-                    self.accounts.left_out(number, code)
-                self.accounts.find(code, str(log.path), log.records)
+        for log in conversation.copies:
+            names_of = [f"{log.path}: line {line + 1}" for line in range(log.records)]
+            for number in self.accounts.open_all("record", names_of):
+                self.accounts.left_out(number, "other-copy")
+            self.accounts.find("other-copy", str(log.path), log.records)
         for log in conversation.diverged:
             self.accounts.find("diverged-copy", str(log.path))
 
@@ -282,8 +280,8 @@ class Conversion:
 
         Returns the last node, and whether each of the answer's calls has its result there.
         """
-        waiting = dict.fromkeys(answer.results)
-        for record in answer.results:
+        waiting = dict.fromkeys(answer.first_results)
+        for record in [*waiting]:
             # Tools start while the answer still streams. Spec: claude-code 3.
             if record.index < answer.last.index:
                 del waiting[record]
@@ -397,10 +395,13 @@ def _split(records: Sequence[Record], conversation: Conversation) -> list[Record
     """The records of a conversation, among those of its files."""
     if conversation.logs[0].is_agent:
         return list(records)
-    known = {root for log in conversation.logs for root in log.sidechains}
-    roots: dict[str, str] = {}
+    file, known, roots = -1, set[str](), dict[str, str]()
     mine: list[Record] = []
     for record in records:
+        if record.file != file:
+            # A file alone says whose its records are: not all of them have the same agents.
+            file, roots = record.file, {}
+            known = set(conversation.logs[file].sidechains)
         root = ""
         if record.is_tree and record.is_sidechain:
             root = roots.get(record.parent, "") if record.parent else record.uuid

@@ -47,7 +47,7 @@ class Folder:
     def told_by(self, log: Log) -> list[Log]:
         """Return the files to read for a log: itself and its diverged copies, oldest first."""
         every = [log, *self.diverged.get(str(log.path), ())]
-        return sorted(every, key=lambda one: (one.last, one is log))
+        return sorted(every, key=lambda one: (one.last, one is log, one.end))
 
 
 def folders_of(found: Sequence[Sequence[Log]]) -> list[Folder]:
@@ -64,7 +64,7 @@ def folders_of(found: Sequence[Sequence[Log]]) -> list[Folder]:
     best: set[int] = set()
     lesser: dict[int, list[Log]] = {}
     for copies in (one for those in same.values() for one in those):
-        first = max(copies, key=lambda copy: (copy[1].tree, copy[1].records))[1]
+        first = max((copy for _, copy in copies), key=_most)
         best.add(id(first))
         lesser[id(first)] = [log for _, log in copies if log is not first]
         for place, _ in copies[1:]:
@@ -83,15 +83,22 @@ def folders_of(found: Sequence[Sequence[Log]]) -> list[Folder]:
 def _part(folder: Folder, log: Log, copies: Sequence[Log]) -> None:
     """Part the other copies of a log into those that say nothing more, and those that do."""
     said: set[str] | None = None
-    for copy in copies:
-        found = folder.copies
+    diverged: set[int] = set()
+    for copy in sorted(copies, key=_most, reverse=True):
         if not _begins(log.path, copy.path):
             said = set(_said_in(log.path)) if said is None else said
             more = set(_said_in(copy.path)) - said
             if more:
                 said |= more
-                found = folder.diverged
+                diverged.add(id(copy))
+    for copy in copies:
+        found = folder.diverged if id(copy) in diverged else folder.copies
         found.setdefault(str(log.path), []).append(copy)
+
+
+def _most(log: Log) -> tuple[int, int, str, str]:
+    """Sorts copies of a log by how much they say, wherever they stand."""
+    return (log.tree, log.records, log.last, log.end)
 
 
 def _begins(path: Path, copy: Path) -> bool:

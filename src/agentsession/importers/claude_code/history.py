@@ -62,7 +62,7 @@ def stretch_to(transcript: Transcript, start: Record | None, answer: Answer | No
 
 
 def gathered(
-    transcript: Transcript, stretch: Stretch, until: int, *, strict: bool = False
+    transcript: Transcript, stretch: Stretch, until: int, file: int, *, strict: bool = False
 ) -> list[Record]:
     """Return the records that were sent after an answer, in the order they were sent.
 
@@ -73,13 +73,15 @@ def gathered(
         transcript: the tree.
         stretch: the records.
         until: only records before this place of the file.
+        file: the file in which they were sent.
         strict: a resumed process kept the chain alone.
     """
     on_chain = set(stretch.chain)
     results: list[Record] = []
     if stretch.before is not None:
-        found = stretch.before.results
-        results = [r for r in found if r.index < until and (not strict or r in on_chain)]
+        found = [r for r in stretch.before.results if r.index < until]
+        found = _told_once(transcript, found, on_chain, file)
+        results = [r for r in found if not strict or r in on_chain]
     rest = [record for record in stretch.chain if record not in results]
     seen = set(rest) | set(results)
     beside: list[Record] = []
@@ -97,6 +99,32 @@ def gathered(
             left += transcript.beside(extra)
     rest = sorted([*rest, *beside], key=lambda record: record.index)
     return _floated([*results, *rest])
+
+
+def _told_once(
+    transcript: Transcript, results: list[Record], chain: set[Record], file: int
+) -> list[Record]:
+    """Leave out the results that other files have of a call.
+
+    Copies that parted while a tool ran have each a result of its own, and one was sent.
+    """
+    if not results or results[0].file == results[-1].file:
+        return results
+    told: dict[str, Record] = {}
+
+    def rank(record: Record) -> tuple[bool, bool]:
+        return record in chain, transcript.is_in(record, file)
+
+    for record in results:
+        for call in record.results:
+            known = told.get(call)
+            if known is None or (known.file != record.file and rank(known) < rank(record)):
+                told[call] = record
+    return [
+        record
+        for record in results
+        if any(told[call].file == record.file for call in record.results)
+    ]
 
 
 def _floated(records: Sequence[Record]) -> list[Record]:

@@ -67,7 +67,7 @@ class ClaudeCode(Importer):
                 conversation.title,
                 next((log.cwd for log in conversation.logs if log.cwd), ""),
                 _time(last),
-                paths_of((*conversation.logs, *conversation.copies, *conversation.unmerged)),
+                paths_of((*conversation.logs, *conversation.copies)),
             )
 
     def convert(self, source: Source, session_id: str) -> Converted:

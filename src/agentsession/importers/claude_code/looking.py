@@ -47,6 +47,7 @@ class Log:
         head: keys of its first records and answers, and of its compactions: a copy has some.
         uuids: keys of all its records, of releases that name a session by its last one.
         first, last: the times of its first and last record.
+        end: the id of its last record: copies that say as much are told apart by it.
         begun: when it was begun, where a record outside the tree says so.
         copy: whether it begins with answers that were copied from another file.
         release: the release of its last own record.
@@ -62,6 +63,7 @@ class Log:
     answers: int = 0
     first: str = ""
     last: str = ""
+    end: str = ""
     begun: str = ""
     copy: bool = False
     release: str = ""
@@ -218,6 +220,7 @@ def _look_at_title(log: Log, seen: _Seen, kind: str) -> None:
 def _look_at_tree(log: Log, seen: _Seen, uuid: str) -> None:
     stamp, session = seen.timestamp or "", seen.session_id or ""
     log.last = max(log.last, stamp)
+    log.end = uuid
     if not log.first or stamp < log.first:
         log.first = stamp
     if seen.version and seen.version != log.release:

@@ -89,7 +89,7 @@ class Sending:
             for record in kept:
                 tail.pieces += self._units.of(record)
             tail.sent += kept
-        records = gathered(self._transcript, stretch, until, strict=strict)
+        records = gathered(self._transcript, stretch, until, file, strict=strict)
         if strict and before is not None:
             calls = {call for record in tail.sent for call in record.calls}
             owned = set(before.calls)

@@ -37,7 +37,6 @@ class Conversation:
         known_parent: whether the session it was spawned by is in the source.
         copies: other copies of its logs, which are not read.
         diverged: copies of its logs that went on in another way; they are among its logs.
-        unmerged: copies that did so, and are not read: sub-agents stand inside them.
     """
 
     id: str
@@ -52,7 +51,6 @@ class Conversation:
     known_parent: bool = True
     copies: list[Log] = field(default_factory=list)
     diverged: list[Log] = field(default_factory=list)
-    unmerged: list[Log] = field(default_factory=list)
 
     @property
     def is_agent(self) -> bool:
@@ -132,16 +130,20 @@ class Sources:
 
     def _sidechains(self, parent: Conversation) -> None:
         """Find the sub-agents that early releases wrote into their parent's file."""
-        asked = [task for log in parent.logs for task in log.tasks]
+        found: dict[str, Conversation] = {}
         for log in parent.logs:
+            # Copies of the file have the same calls, and each its own sub-agent for some.
+            taken = [found[root].call for root in log.sidechains if root in found]
+            others = {one.call for one in found.values()}
             for root, prompt in log.sidechains.items():
-                name = f"{parent.id}-agent-{_short(root)}"
-                if name in self.conversations:
+                if root in found:
+                    found[root].logs.append(log)
                     continue
-                call = next((c for c, words in asked if words == prompt), "")
-                if call:
-                    asked.remove((call, prompt))
-                self.conversations[name] = Conversation(
+                fitting = [c for c, words in log.tasks if words == prompt and c not in taken]
+                call = next((c for c in fitting if c not in others), next(iter(fitting), ""))
+                taken.append(call)
+                name = f"{parent.id}-agent-{_short(root)}"
+                found[root] = self.conversations[name] = Conversation(
                     name, [log], root, parent.id, call, title=prompt[:80]
                 )
 
@@ -196,13 +198,23 @@ class Sources:
             found += read_records(log.path, place)
         return found
 
-    def children(self, conversation: Conversation) -> dict[str, str]:
-        """Return, for each call of an agent tool, the session that it spawned."""
-        return {
-            other.call: other.id
-            for other in self.conversations.values()
-            if other.parent == conversation.id and other.call and other.is_agent
-        }
+    def children(self, conversation: Conversation) -> list[dict[str, str]]:
+        """Return, for each file and each call of an agent tool, the session that it spawned.
+
+        A call that copies of a file have in common spawned another agent in each, where they
+        parted while it was running.
+        """
+        found: list[dict[str, str]] = [{} for _ in conversation.logs]
+        for other in self.conversations.values():
+            if other.parent != conversation.id or not other.call or not other.is_agent:
+                continue
+            inside = {id(log) for log in other.logs} if other.chain else set()
+            for log, calls in zip(conversation.logs, found, strict=True):
+                if id(log) in inside:
+                    calls[other.call] = other.id
+                else:
+                    calls.setdefault(other.call, other.id)
+        return found
 
     def copied(self, conversation: Conversation) -> set[str]:
         """Return the answers of a fork that a session before it has: they caused no request."""
@@ -226,12 +238,7 @@ def _diverge(conversation: Conversation, folder: Folder) -> None:
     logs: list[Log] = []
     for log in conversation.logs:
         every = folder.told_by(log)
-        others = [one for one in every if one is not log]
-        if any(one.sidechains and not one.is_agent for one in every):
-            conversation.unmerged += others
-            every = [log]
-        else:
-            conversation.diverged += others
+        conversation.diverged += [one for one in every if one is not log]
         logs += every
     conversation.logs = logs
 
@@ -309,7 +316,6 @@ def _groups(sessions: list[Log]) -> list[list[Log]]:
     groups: dict[str, list[Log]] = {}
     for log in sessions:
         groups.setdefault(find(log.name), []).append(log)
-    return sorted(
-        (sorted(g, key=lambda log: (log.copy, log.last, log.name)) for g in groups.values()),
-        key=lambda group: (group[0].first, group[0].name),
-    )
+    for group in groups.values():
+        group.sort(key=lambda log: (log.copy, log.last, log.name, log.end))
+    return sorted(groups.values(), key=lambda group: (group[0].first, group[0].name))

@@ -75,6 +75,16 @@ class Answer:
         """The ids of its calls."""
         return [call for record in self.records for call in record.calls]
 
+    @property
+    def first_results(self) -> list[Record]:
+        """Its results but for those that another copy of the file has of the same call."""
+        files: dict[str, int] = {}
+        return [
+            record
+            for record in self.results
+            if any(files.setdefault(call, record.file) == record.file for call in record.results)
+        ]
+
 
 class Transcript:
     """The records of one conversation.
@@ -95,6 +105,7 @@ class Transcript:
         self._results: dict[str, Record] = {}
         self._owner: dict[str, Answer] = {}
         self._alike: dict[tuple[str, str, str], Record] = {}
+        self._copied: dict[Record, set[int]] = {}
         before: Record | None = None
         for index, record in enumerate(records):
             record.index = index
@@ -110,6 +121,8 @@ class Transcript:
             known = self._namesake(record, known)
         if known is not None:
             record.original = known
+            if known.results and known.file != record.file:
+                self._copied.setdefault(known, set()).add(record.file)
             if known.is_error and not record.is_error and known.unflagged_from is None:
                 known.unflagged_from = record.file
             return
@@ -186,6 +199,8 @@ class Transcript:
         known = self._results.get(calls[0])
         if known is not None and known.says(record):
             record.original = known
+            if known.file != record.file:
+                self._copied.setdefault(known, set()).add(record.file)
             return
         for call in calls:
             self._results.setdefault(call, record)
@@ -211,6 +226,10 @@ class Transcript:
     def owner(self, call: str) -> Answer | None:
         """Return the answer that made a call."""
         return self._owner.get(call)
+
+    def is_in(self, result: Record, file: int) -> bool:
+        """Return whether a file has a result, as itself or as a copy."""
+        return result.file == file or file in self._copied.get(result, ())
 
     def result_of(self, call: str) -> Record | None:
         """Return the record with the result of a call."""

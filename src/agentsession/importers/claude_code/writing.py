@@ -71,8 +71,8 @@ class Writer:
         times: when each record was written.
         accounts: where what became of each record is noted.
         log: the logged requests.
-        children: for each call of an agent tool the session it spawned, where only the
-            source as a whole says so.
+        children: by file, for each call of an agent tool the session it spawned, where only
+            the source as a whole says so.
         copied: answers that caused no request here.
     """
 
@@ -85,7 +85,7 @@ class Writer:
         accounts: Accounts,
         *,
         log: RequestLog,
-        children: Mapping[str, str],
+        children: Sequence[Mapping[str, str]],
         copied: set[str],
     ) -> None:
         self.draft = draft
@@ -312,16 +312,19 @@ class Writer:
         """Append a result, and before it who allowed the call and that the tool ran."""
         pieces = self._units.of(record)
         agent = record.agent
+        start, before = node.context, node.context.last
         for call in record.results:
             target = self._calls.home(node, call)
             if target:
                 node = self._decide(node, record, call, target, agent)
+        # Another result of the call stands beside this one, and beside what led to it.
+        start.last = before
         for piece in pieces:
             node = self.put(node, piece)
         return node
 
     def _decide(self, node: Node, record: Record, call: str, target: str, agent: str) -> Node:
-        child = self._children.get(call, "")
+        child = self._children[record.file].get(call, "")
         call = self._calls.name(target, call)
         decision: Any = None
         denial = ""
