@@ -136,7 +136,10 @@ def source_arguments(function: F) -> F:
 def allow_newer_option(function: F) -> F:
     """Add ``--allow-newer``."""
     return click.option(
-        "--allow-newer", is_flag=True, help="Read sessions of a version not known here."
+        "-allow-newer",
+        "--allow-newer",
+        is_flag=True,
+        help="Read sessions of a version not known here.",
     )(function)
 
 
