@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from agentsession.importers.codex import usage as codex
-from agentsession.importers.pi.usage import cost_of, told_of, told_of_import, usage_of
+from agentsession.importers.pi.usage import cost_of, is_counted, told_of, told_of_import, usage_of
 from agentsession.importers.usage import Told
 from agentsession.record_entries import CustomEntry
 from agentsession.session import Session
@@ -67,9 +67,9 @@ def _pi(session: Session, entry: CustomEntry, data: Mapping[str, Any]) -> Noted 
     if kind != "usage" and not copied:
         return None
     call = inner if copied and isinstance(inner, Mapping) else data
-    used, cost = usage_of(call.get("usage")), cost_of(call.get("usage"))
-    if used is None and not cost:
+    if not is_counted(call.get("usage")):
         return None
+    used, cost = usage_of(call.get("usage")), cost_of(call.get("usage"))
     model, provider = call.get("model"), call.get("provider")
     told = told_of_import(session, entry, call) if copied else told_of(entry.ts, call, None)
     return Noted(

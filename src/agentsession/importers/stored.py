@@ -27,6 +27,7 @@ from agentsession.record_entries import CustomEntry
 from agentsession.session import Session
 
 _ENTRY: Final = "entry"
+_INFERRED: Final = "inferred"
 
 
 @dataclass(slots=True)
@@ -35,6 +36,7 @@ class _Held:
 
     entry: Entry
     record: UsageRecord
+    told: Told
     counts: bool = True
 
 
@@ -51,6 +53,8 @@ class Calls:
         self._harness = harness.name if harness is not None else ""
         self._held: dict[str, list[_Held]] = {}
         self._named: dict[str, Entry] = {}
+        self._reached: dict[str, list[Entry]] = {}
+        self._by_entry: dict[str, _Held] = {}
 
     def told(self, entry: Entry) -> tuple[Told, float | None]:
         """Return what is to say of a call that an entry stands for, and its recorded cost."""
@@ -75,29 +79,66 @@ class Calls:
         """Yield a record, unless the call of its slot may yet be written again.
 
         A log that was damaged at an earlier import may have given a call another name, or
-        none: then it has the same time and the same counts.
+        none: then it has the same time and the same counts, or what the thread had used in all
+        is the same behind it.
         """
+        if told.hidden and self._is_reached(told.reached, entry):
+            return
+        if told.reached and not told.hidden:
+            self._reached.setdefault(told.reached, []).append(entry)
+            self._drop(f"{_INFERRED}:{told.reached}", entry)
         if not told.slot:
-            self._drop(told.moment, entry)
-            if told.moment:
-                self._named[told.moment] = entry
+            for name in told.names:
+                self._drop(name, entry)
+                self._named[name] = entry
             yield record
             return
-        named = self._named.get(told.moment)
-        if named is not None and not self._is_above(named, entry):
+        if any(self._is_elsewhere(self._named.get(name), entry) for name in told.names):
             return
-        self._drop(told.slot, entry)
-        self._drop(told.moment, entry)
+        # Calls that were numbered anew have other totals behind them.
+        names = [f"{told.slot}:{told.reached}", *told.names]
+        if told.stands_in:
+            names.append(f"{_INFERRED}:{told.reached}")
+        for name in names:
+            self._drop(name, entry)
         if isinstance(entry, CompactionEntry):
             self._take_back(entry, record)
-        held = _Held(entry, record)
-        for name in filter(None, (told.slot, told.moment)):
+        held = self._by_entry[entry.id] = _Held(entry, record, told)
+        for name in names:
             self._held.setdefault(name, []).append(held)
+
+    def _is_reached(self, total: str, entry: Entry, *, above: bool = False) -> bool:
+        """Whether a call that stands elsewhere, or above an entry, used so much in all."""
+        return any(self._is_above(other, entry) == above for other in self._reached.get(total, ()))
+
+    def _is_elsewhere(self, old: Entry | None, entry: Entry) -> bool:
+        """Whether an older entry stands on another branch than an entry."""
+        return old is not None and not self._is_above(old, entry)
 
     def _drop(self, name: str, entry: Entry) -> None:
         """Drop what has a name and stands on other branches than an entry."""
         for held in self._held.get(name, ()):
-            held.counts = held.counts and self._is_above(held.entry, entry)
+            if held.counts and not self._is_above(held.entry, entry):
+                held.counts = False
+                self._drop_before(held, entry)
+
+    def _drop_before(self, held: _Held, entry: Entry) -> None:
+        """Drop what led to something that is dropped, where what led to its successor says so.
+
+        What was inferred from a line is what the newest import infers from it. What repeats a
+        line that was lost then yields to the call of that line.
+        """
+        at: str | None = held.entry.parent
+        while at is not None:
+            before = self._by_entry.get(at)
+            if before is not None:
+                told = before.told
+                known = told.hidden or self._is_reached(told.reached, entry, above=True)
+                if not before.counts or not known or self._is_above(before.entry, entry):
+                    return
+                before.counts = False
+            above = self._session.get(at)
+            at = above.parent if above is not None else None
 
     def _take_back(self, entry: CompactionEntry, record: UsageRecord) -> None:
         """Drop what an earlier import took for an answer, before the compaction was recorded.

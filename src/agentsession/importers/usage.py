@@ -81,7 +81,10 @@ class Told(NamedTuple):
         key, complete, odd, copied: see :class:`UsageRecord`.
         slot: names the call within the session; an entry that a later import wrote again, on
             a branch, has the slot of the first.
-        moment: the same by its time and counts, where a damaged log may have hidden the name.
+        names: further names of it there, where a damaged log may have hidden the first.
+        reached: names what the session's calls had used in all when it ended.
+        stands_in: whether it may be no call of its own where another one reached it.
+        hidden: whether it was only inferred from that.
     """
 
     key: str = ""
@@ -89,7 +92,10 @@ class Told(NamedTuple):
     complete: bool = True
     odd: bool = False
     copied: bool = False
-    moment: str = ""
+    names: tuple[str, ...] = ()
+    reached: str = ""
+    stands_in: bool = False
+    hidden: bool = False
 
 
 def of_session(session: Session) -> Iterator[UsageRecord]:

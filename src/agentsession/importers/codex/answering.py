@@ -126,7 +126,7 @@ class Answering:
         for element in call.elements:
             self.state.history.remove(element.unit)
             self.state.waiting.pop(element.unit.call_id, None)
-        data = {"summary": items, "usage": usage_of(call.counts), "counted": call.raw}
+        data = {"summary": items, "usage": usage_of(call.counts), **call.counted}
         self.converted.add(call.counts)
         entry_id = self.writer.note(data, call.response_id, "summary", call.time)
         for number in [*(element.number for element in call.elements), *call.numbers]:
@@ -149,8 +149,7 @@ class Answering:
             native["uncertain"] = True
         if state.lost:
             native["history"] = "not stored"
-        if call.raw:
-            native["counted"] = dict(call.raw)
+        native |= call.counted
         used = None if call.counts is None else usage_of(call.counts)
         members = {
             "response_id": name,

@@ -6,6 +6,7 @@ Spec: codex 8, decisions D4 and D8.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from agentsession.importers.codex.answering import Answering
@@ -20,6 +21,9 @@ from agentsession.importers.numbers import ODD
 _PER_TURN: Final = frozenset(
     {"permission_profile", "current_date", "timezone", "root_turn_id", "approvals_reviewer"}
 )
+
+
+_NO_COUNTER: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Calling(Answering):
@@ -121,8 +125,10 @@ class Calling(Answering):
         if self.copied:
             return
         if counted.hidden is not None:
-            self._hidden(counted.hidden, line, number)
+            self._hidden(counted.hidden, counted.total_hidden, line, number)
         if counted.last is None:
+            if counted.hidden is not None:
+                return
             if call is not None and call.has_output and call.counts is None:
                 call.border = not call.has_results
             code = "unreadable-counts" if counted.unclear else "usage-repeated"
@@ -130,20 +136,29 @@ class Calling(Answering):
             return
         self.native.add(counted.last)
         raw = mapping(mapping(info).get("last_token_usage"))
+        counter = {"at": line.time, "total": counted.total}
         if call is not None and call.counts is None and (call.marked or call.has_output):
-            self._count(call, counted.last, raw, number)
+            self._count(call, counted.last, raw, number, counter)
         elif call is None and state.owed:
             self._doubt(raw, state.owed)
-            data = {"usage_of": state.owed, "usage": usage_of(counted.last), "counted": raw}
+            data = {"usage_of": state.owed, "usage": usage_of(counted.last)}
+            data |= {"counted": raw, "counter": counter}
             state.owed = ""
             self.converted.add(counted.last)
             self.accounts.folded(number, self.writer.note(data, "", "usage", line.time))
         else:
-            self._count(self.open(line.time, marked=True), counted.last, raw, number)
+            self._count(self.open(line.time, marked=True), counted.last, raw, number, counter)
 
-    def _count(self, call: Call, counts: Counts, raw: Mapping[str, Any], number: int) -> None:
+    def _count(
+        self,
+        call: Call,
+        counts: Counts,
+        raw: Mapping[str, Any],
+        number: int,
+        counter: Mapping[str, Any] = _NO_COUNTER,
+    ) -> None:
         self._doubt(raw, call.response_id or call.name)
-        call.counts, call.raw = counts, raw
+        call.counts, call.raw, call.counter = counts, raw, counter
         call.numbers.append(number)
 
     def _doubt(self, raw: Mapping[str, Any], where: str) -> None:
@@ -151,12 +166,12 @@ class Calling(Answering):
         if is_odd(raw):
             self.accounts.find(ODD, where)
 
-    def _hidden(self, counts: Counts, line: Line, number: int) -> None:
-        """Note what a call used that left nothing else."""
+    def _hidden(self, counts: Counts, total: int, line: Line, number: int) -> None:
+        """Note what calls used that left nothing else, and what the counters stood at then."""
         self.native.add(counts)
         self.converted.add(counts)
         self.accounts.find("hidden-call", line.place)
-        data = {"hidden_call": {"usage": usage_of(counts)}}
+        data = {"hidden_call": {"usage": usage_of(counts), "total": total}}
         self.accounts.folded(number, self.writer.note(data, "", "hidden", line.time))
 
     def settle(self, ending: Ending, *, certain: bool) -> None:

@@ -66,6 +66,7 @@ class Call:
         elements: the items, in order, with the outputs and messages that stand among them.
         counts: what it used; ``None`` when that is not recorded.
         raw: the same as it was recorded.
+        counter: when the counters said so, and what they stood at.
         response_id: the provider's id; empty when it is not recorded.
         attempts: how many times the request was sent, as far as that shows.
         side: no model call made these items, or a summary's did.
@@ -81,6 +82,7 @@ class Call:
     elements: list[Element] = field(default_factory=list)
     counts: Counts | None = None
     raw: Mapping[str, Any] = field(default_factory=dict)
+    counter: Mapping[str, Any] = field(default_factory=dict)
     response_id: str = ""
     attempts: int = 1
     side: bool = False
@@ -88,6 +90,12 @@ class Call:
     certain: bool = True
     time: str = ""
     numbers: list[int] = field(default_factory=list)
+
+    @property
+    def counted(self) -> dict[str, Any]:
+        """What its entry keeps of how it was counted."""
+        told = {"counted": dict(self.raw), "counter": dict(self.counter)}
+        return {name: value for name, value in told.items() if value}
 
     @property
     def has_output(self) -> bool:

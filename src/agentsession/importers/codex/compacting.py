@@ -90,6 +90,4 @@ def _native(line: Line, call: Call | None) -> dict[str, Any]:
         native["summary"] = items
     if call.response_id:
         native["response_id"] = call.response_id
-    if call.raw:
-        native["counted"] = dict(call.raw)
-    return native
+    return native | call.counted

@@ -44,7 +44,7 @@ def usage_of(counts: Mapping[str, int]) -> dict[str, Any]:
     return {
         "input_tokens": counts[_INPUT],
         "output_tokens": counts[_OUTPUT],
-        "total_tokens": counts[_TOTAL] or counts[_INPUT] + counts[_OUTPUT],
+        "total_tokens": _sum(counts),
         "input_tokens_details": details,
         "output_tokens_details": {"reasoning_tokens": counts[_REASONING]},
     }
@@ -80,8 +80,21 @@ def told_of(thread: str, entry: Entry, native: Mapping[str, Any], usage: Any) ->
         named = entry.response_id if isinstance(entry, ResponseEntry) else entry.ts_text
         of = string(native.get("usage_of"))
         slot = f"{entry.type}:{of or named}:{counts}"
-    moment = f"{entry.type}@{entry.ts_text}:{counts}"
-    return Told(key_of(thread, given), slot, odd=is_odd(native.get("counted")), moment=moment)
+    names = [f"{entry.type}@{entry.ts_text}:{counts}"]
+    hidden, counter = mapping(native.get("hidden_call")), mapping(native.get("counter"))
+    total = count(counter.get("total")) or count(hidden.get("total"))
+    if total and counter:
+        names.append(f"counter@{string(counter.get('at'))}:{total}")
+    return Told(
+        key_of(thread, given),
+        slot,
+        odd=is_odd(native.get("counted")),
+        names=tuple(names),
+        reached=f"{total}" if total else "",
+        # The first line of the counters may repeat what one before it said that is lost.
+        stands_in=bool(hidden) or total == count(mapping(usage).get("total_tokens")) != 0,
+        hidden=bool(hidden),
+    )
 
 
 class Counted(NamedTuple):
@@ -89,14 +102,21 @@ class Counted(NamedTuple):
 
     Attributes:
         last: what the call used that it counts; ``None`` when it counts none.
-        hidden: what a call used before it that has no line of its own; ``None`` for none.
+        hidden: what calls used before it that have no line of their own; ``None`` for none.
+        total: how many tokens the thread had used when it was written.
         unclear: whether it says something that is no number of tokens, and so not whether
             it counts a call.
     """
 
     last: Counts | None = None
     hidden: Counts | None = None
+    total: int = 0
     unclear: bool = False
+
+    @property
+    def total_hidden(self) -> int:
+        """How many tokens the thread had used after the calls that have no line."""
+        return self.total - (0 if self.last is None else _sum(self.last))
 
 
 @dataclass(slots=True)
@@ -133,9 +153,9 @@ class Counter:
             self._unknown = True
             return Counted()
         self.known = True
-        total = counts_of(info.get("total_token_usage"))
-        last = counts_of(info.get("last_token_usage"))
         before, after_unknown = self._total, self._unknown
+        total = _total(info.get("total_token_usage"), before)
+        last = counts_of(info.get("last_token_usage"))
         self._total, self._unknown = total, False
         recorded, self._recorded = self._recorded, 0
         said, self._said = self._said, info.get("total_token_usage")
@@ -146,15 +166,47 @@ class Counter:
             return Counted(unclear=not again and is_odd(self._said))
         if recorded:
             return Counted()
+        reached = _sum(total)
+        if last[_TOTAL] and not is_odd(info.get("last_token_usage")) and not _spent(last):
+            # An estimate, as compactions leave them: the line of the call itself is missing.
+            grown = _grown(total, before)
+            return Counted(None, grown if min(grown.values()) >= 0 else None, reached)
         if renewed or before is None:
-            return Counted(last if any(last.values()) else total)
-        grown = {name: total[name] - before[name] for name in _NAMES}
+            return Counted(last if any(last.values()) else total, total=reached)
+        grown = _grown(total, before)
         if min(grown.values()) < 0 or not any(last.values()):
-            return Counted(last if any(last.values()) else total)
+            return Counted(last if any(last.values()) else total, total=reached)
         hidden = {name: grown[name] - last[name] for name in _NAMES}
         if min(hidden.values()) < 0 or not any(hidden.values()):
-            return Counted(last)
-        return Counted(last, hidden)
+            return Counted(last, total=reached)
+        return Counted(last, hidden, reached)
+
+
+def _grown(total: Counts, before: Counts | None) -> Counts:
+    """By how much a cumulative counter grew."""
+    return total if before is None else {name: total[name] - before[name] for name in _NAMES}
+
+
+def _sum(counts: Mapping[str, int]) -> int:
+    """How many tokens counts are in all."""
+    return counts[_TOTAL] or _spent(counts)
+
+
+def _spent(counts: Mapping[str, int]) -> int:
+    """How many tokens were sent and came back."""
+    return counts[_INPUT] + counts[_OUTPUT]
+
+
+def _total(value: object, before: Counts | None) -> Counts:
+    """A cumulative counter; what it says that is no number of tokens is as it was before."""
+    found = mapping(value)
+    total = counts_of(found)
+    if before is not None and is_odd(found):
+        if not any(total.values()):
+            return before
+        odd = [name for name in _NAMES if found.get(name) is not None and not total[name]]
+        total.update({name: before[name] for name in odd if found[name] != 0})
+    return total
 
 
 @dataclass(slots=True)

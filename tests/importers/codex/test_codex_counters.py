@@ -1,0 +1,141 @@
+"""A log whose counters were damaged is imported, and later the whole one: each call once."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from codex_files import (
+    RECORDINGS,
+    THREAD,
+    called,
+    context,
+    convert,
+    event,
+    line,
+    meta,
+    returned,
+    said,
+    write,
+)
+
+from agentsession.beside import value_of
+from agentsession.entries import ResponseEntry
+from agentsession.importers.codex import Codex
+from agentsession.importers.counted import Count
+from agentsession.importers.run import Work, import_sessions
+from agentsession.importers.usage import UsageRecord, of_session
+from agentsession.record_entries import CustomEntry
+from agentsession.stores import MemoryStore, Summary
+
+_COUNTERS = (b'"token_count"', b'"token_usage_record"')
+
+
+def totals(records: Iterable[UsageRecord]) -> dict[str, Any]:
+    count = Count()
+    for record in records:
+        count.add(record)
+    return dict(count.report().totals)
+
+
+def in_files(home: Path) -> dict[str, Any]:
+    importer = Codex()
+    (source,) = importer.find([home])
+    return totals(importer.usage_records(source))
+
+
+def imported(home: Path, store: MemoryStore) -> dict[str, Any]:
+    importer = Codex()
+    import_sessions([Work(importer, importer.find([home]))], store)
+    ids = [found.id for found in store.list() if isinstance(found, Summary)]
+    return totals(record for name in ids for record in of_session(store.open(name)))
+
+
+def used(sent: int) -> dict[str, int]:
+    return {"input_tokens": sent, "output_tokens": sent // 10, "total_tokens": sent + sent // 10}
+
+
+def counters(total: int, last: int) -> dict[str, Any]:
+    info = {"total_token_usage": used(total), "last_token_usage": used(last)}
+    return event("token_count", info=info)
+
+
+def torn(line: bytes) -> bytes:
+    return line[: len(line) // 2] + b"\n"
+
+
+def retyped(line: bytes) -> bytes:
+    return re.sub(rb'(tokens":) ?\d+', rb'\g<1>"x"', line)
+
+
+@pytest.mark.parametrize("damage", [torn, retyped])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "0.34.0-proto",
+        "0.45.0-tui",
+        "0.58.0-errors",
+        "0.101.0-compact",
+        "0.125.0-errors",
+        "0.145.0-branch",
+        "0.145.0-rbctx",
+        "0.171.0-mixedver",
+    ],
+)
+def test_a_damaged_counter_leaves_no_call_behind(name: str, damage: Any, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(RECORDINGS / name / "codex", home)
+    right = in_files(home)
+    tried = 0
+    for path in sorted(home.rglob("rollout-*.jsonl")):
+        whole = path.read_bytes()
+        lines = whole.splitlines(keepends=True)
+        places = [at for at, line in enumerate(lines) if any(kind in line for kind in _COUNTERS)]
+        for at in places[tried % 2 :: 2]:
+            store = MemoryStore()
+            path.write_bytes(b"".join([*lines[:at], damage(lines[at]), *lines[at + 1 :]]))
+            imported(home, store)
+            path.write_bytes(whole)
+            assert imported(home, store) == right, (path.name, at)
+            tried += 1
+    assert tried > 3
+
+
+def test_a_counter_that_is_unreadable_moves_nothing(tmp_path: Path) -> None:
+    """The next one says what both calls used, and not all that the thread ever did."""
+    odd = event("token_count", info={"total_token_usage": {"input_tokens": "x"}})
+    calls = [said("user", "a"), said("assistant", "b"), counters(100, 100)]
+    calls += [said("user", "c"), said("assistant", "d"), odd]
+    calls += [said("user", "e"), said("assistant", "f"), counters(250, 50)]
+    write(tmp_path, [meta(), *calls])
+    assert in_files(tmp_path)["input_tokens"] == 250
+    assert in_files(tmp_path)["calls"] == 3
+
+
+def test_an_estimate_is_no_call(tmp_path: Path) -> None:
+    """Compactions leave one; the line before it, with what the call used, is lost."""
+    estimate = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 6000}
+    told = event("token_count", info={"total_token_usage": used(150), "last_token_usage": estimate})
+    lines = [meta(), said("user", "a"), said("assistant", "b"), counters(100, 100)]
+    write(tmp_path, [*lines, line("compacted", {"message": "m"}), told])
+    assert in_files(tmp_path)["input_tokens"] == 150
+    assert imported(tmp_path, MemoryStore()) == in_files(tmp_path)
+
+
+def test_where_a_counter_stood_is_kept(tmp_path: Path) -> None:
+    lines = [meta(), context(), said("user", "a"), called("c"), returned("c"), counters(10, 10)]
+    lines += [said("assistant", "b"), counters(30, 10)]
+    write(tmp_path, lines)
+    session = convert(tmp_path, THREAD).session
+    kept = [value_of(e, "codex") for e in session.entries if isinstance(e, ResponseEntry)]
+    assert [native["counter"]["total"] for native in kept] == [11, 33]
+    (hidden,) = [
+        e.data["hidden_call"]
+        for e in session.entries
+        if isinstance(e, CustomEntry) and isinstance(e.data, dict) and "hidden_call" in e.data
+    ]
+    assert hidden["total"] == 22
