@@ -156,6 +156,9 @@ class _Merging:
         appended = [*self.new, *self._named(leaf)]
         appended += [self._own(tie.moved(ts=self._now()), leaf, "tie", ()) for tie in ties]
         reached = _leaf_of(self.stored, appended)
+        if not self.new and self._said(self.gone):
+            # A copy of which the store knows all, and more: it stays open where it is.
+            leaf = reached
         if reached != leaf and not self._is_remark_below(reached, leaf, appended):
             appended.append(self._marked(leaf, appended))
             reached = leaf
