@@ -109,19 +109,15 @@ class TreeDraft:
 
     def put_text(self, node: Node, unit: TextUnit) -> Node:
         """Append an item below a node, given as JSON text; return the new node."""
-        said = [unit.text]
-        if unit.response:
-            said += (b',"response":', _name(unit.response))
+        rest = b',"response":' + _name(unit.response) if unit.response else b""
         if unit.hidden:
-            said.append(b',"visible":false')
+            rest += b',"visible":false'
         # The members an import adds beside the item do not decide what the entry says.
-        more: list[bytes] = []
-        if unit.native:
-            more += (self._mark, text.compact(unit.native))
+        more: tuple[bytes, ...] = (self._mark, text.compact(unit.native)) if unit.native else ()
         if unit.origin:
             more += (b',"origin":', unit.origin)
-        kind, place = ItemEntry.TYPE, (unit.native_id, unit.role)
-        added = self._write(node, kind, said, place, unit.ts, opening='{"item":', more=more)
+        place = (unit.native_id, unit.role, '{"item":')
+        added = self._write(node, ItemEntry.TYPE, place, (unit.text, rest), unit.ts, more)
         return self._placed(node, unit, added)
 
     def _placed(self, node: Node, unit: Unit | TextUnit, added: str) -> Node:
@@ -167,7 +163,7 @@ class TreeDraft:
             role: tells several entries of one record apart.
             ts: when.
         """
-        added = self._write(node, entry_type.TYPE, (body,), (native_id, role), ts)
+        added = self._write(node, entry_type.TYPE, (native_id, role, ""), (body, b""), ts)
         return self._hung(node, added, node.settings)
 
     def note(self, node: Node, data: Any, native_id: str, role: str, ts: str) -> Node:
@@ -262,40 +258,38 @@ class TreeDraft:
         self,
         node: Node,
         kind: str,
-        said: Sequence[bytes],
-        origin: tuple[str, str],
+        place: tuple[str, str, str],
+        said: tuple[bytes, bytes],
         ts: str,
-        *,
-        opening: str = "",
         more: Sequence[bytes] = (),
     ) -> str:
         """Append an entry given as pieces of JSON text below a node; return its id.
 
-        What it says decides its id, together with what it comes from; ``more`` does not.
-
         Args:
             node: where.
             kind: its type.
-            said: what it says.
-            origin: the id of the record that it comes from, and its role there.
+            place: the id of the record that it comes from, its role there, and how what it
+                says begins, with the brace before that.
+            said: what it says, which decides its id together with the place.
             ts: when.
-            opening: what it says before all else, with the brace before that.
-            more: what it says beside that.
+            more: what it says beside that, which does not.
         """
         parent = node.entry_id
-        native_id, role = origin
+        native_id, role, opening = place
+        says, rest = said
         while True:
-            place = f"{parent}\0{native_id}\0{role}\n{opening}"
-            digest = _sha256(place.encode("utf-8", "replace"))
-            for piece in said:
-                digest.update(piece)
+            stands = f"{parent}\0{native_id}\0{role}\n{opening}"
+            digest = _sha256(stands.encode("utf-8", "replace"))
+            digest.update(says)
+            if rest:
+                digest.update(rest)
             new = digest.hexdigest()[:_DIGITS]
             if new not in self._taken:
                 break
             role += "+"
         above = f'"{parent}"' if parent else "null"
         head = f'{{"type":"{kind}","id":"{new}","parent":{above},"ts":"{ts}",{opening[1:]}'
-        self._text.writelines((head.encode(), *said, *more, b"}\n"))
+        self._text.writelines((head.encode(), says, rest, *more, b"}\n"))
         self._keep(kind, new)
         return new
 

@@ -280,13 +280,14 @@ class Conversion:
 
         Returns the last node, and whether each of the answer's calls has its result there.
         """
+        last = answer.last.index
         waiting = dict.fromkeys(answer.first_results)
         for record in [*waiting]:
             # Tools start while the answer still streams. Spec: claude-code 3.
-            if record.index < answer.last.index:
+            if record.index < last:
                 del waiting[record]
                 node = self.writer.result(node, record)
-        for place in range(answer.last.index + 1, len(self.records) if waiting else 0):
+        for place in range(last + 1, len(self.records) if waiting else 0):
             record = self.records[place]
             if record.original is not None or not record.is_tree:
                 continue

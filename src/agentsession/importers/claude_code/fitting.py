@@ -75,6 +75,9 @@ _parts: Final = msgspec.json.Decoder(list[_Words | _Image]).decode
 _rendered: Final = msgspec.json.Decoder(list[_Rendered]).decode
 
 
+_QUOTE: Final = ord('"')
+
+
 def _fits(decode: Callable[[Any], object], raw: bytes | msgspec.Raw) -> bool:
     try:
         decode(raw)
@@ -105,12 +108,12 @@ def blocks_fit(content: object) -> bool:
         if block.cache_control is not NOTHING and not _fits(_mark, block.cache_control):
             return False
         kind = block.__class__
-        caller = block.caller if kind is CallBlock or kind is ResultBlock else NOTHING
-        if caller is not NOTHING and not _fits(_caller, caller):
+        if kind is not CallBlock and kind is not ResultBlock:
+            continue
+        if block.caller is not NOTHING and not _fits(_caller, block.caller):
             return False
-        if kind is ResultBlock:
-            # Most results are one string.
-            is_words = bytes(memoryview(block.content)[:1]) == b'"'
-            if not is_words and not _fits(_parts, block.content):
+        # Most results are one string.
+        if kind is ResultBlock and memoryview(block.content)[0] != _QUOTE:
+            if not _fits(_parts, block.content):
                 return False
     return True

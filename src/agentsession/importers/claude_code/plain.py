@@ -9,6 +9,7 @@ Spec: claude-code 2.1, 5.1; format 6.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -74,11 +75,9 @@ def plain_answer_item(record: Record) -> tuple[bytes, bytes]:
     if not record.is_plain or not isinstance(content, list) or len(content) != 1:
         return _NO
     block = content[0]
-    name, message, model = record.uuid, record.message_id, record.model
-    if not _is_bare(name + message + model):
+    name, origin = record.uuid, _origin(record.message_id, record.model)
+    if not origin or not _is_bare(name):
         return _NO
-    told = f',"provider":"anthropic","model":"{model}"' if model else ""
-    origin = f'{{"message":"{message}"{told}'.encode()
     if isinstance(block, CallBlock):
         return _call(name, block), origin + b"}"
     if isinstance(block, TextBlock):
@@ -86,6 +85,15 @@ def plain_answer_item(record: Record) -> tuple[bytes, bytes]:
     if isinstance(block, ThinkingBlock):
         return _thought(name, block), origin + _SIGNED
     return _NO
+
+
+@lru_cache(maxsize=8)
+def _origin(message: str, model: str) -> bytes:
+    """The origin of an answer's items but for its end; no text where names need an escape."""
+    if not _is_bare(message + model):
+        return b""
+    told = f',"provider":"anthropic","model":"{model}"' if model else ""
+    return f'{{"message":"{message}"{told}'.encode()
 
 
 def _call(name: str, block: CallBlock) -> bytes:

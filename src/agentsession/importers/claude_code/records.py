@@ -179,7 +179,7 @@ class Record:
 
     def _read(self, raw: bytes) -> Head:
         needs_exact, self.is_plain = escapes(raw)
-        if not needs_exact and text.is_utf8(raw):
+        if not needs_exact and (raw.isascii() or text.is_utf8(raw)):
             try:
                 return fast_head(raw)
             except REFUSALS:

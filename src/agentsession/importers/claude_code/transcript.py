@@ -54,7 +54,8 @@ class Answer:
     def used(self) -> Used:
         """What its records say of its tokens."""
         if self._used is None:
-            native, final = best_usage([(r.usage, r.stop_reason) for r in self._distinct()])
+            told = [(record.usage, record.stop_reason) for record in self._distinct()]
+            native, final = best_usage(told)
             self._used = Used(native, final, usage_of(native))
         return self._used
 
