@@ -121,15 +121,18 @@ class Timeline:
         for place, record in enumerate(self._records):
             in_use = bisect_right(created, self._times[place])
             # No hint says more than that.
-            candidates = [hint(record) if version < _LATE else UNKNOWN]
+            known = hint(record) if version < _LATE else UNKNOWN
             if in_use:
-                candidates.append(self._releases[in_use - 1][1])
+                known = max(known, self._releases[in_use - 1][1])
             if self._since_tables is not None and place >= self._since_tables:
-                candidates.append((1, 2, 0))
+                known = max(known, (1, 2, 0))
             if order.late_from is not None and place >= order.late_from:
-                candidates.append(_LATE)
-            bounds = [bound for bound in (newest, order.ceiling(place)) if bound is not None]
-            version = max(version, min(max(candidates), *bounds) if bounds else max(candidates))
+                known = max(known, _LATE)
+            if newest is not None:
+                known = min(known, newest)
+            if place in order.early:
+                known = min(known, _EARLY)
+            version = max(version, known)
             inferred = inferred or version != first
             found.append(rules_of(version))
         if inferred:
@@ -176,10 +179,6 @@ class _Order:
 
     early: frozenset[int] = frozenset()
     late_from: int | None = None
-
-    def ceiling(self, place: int) -> Version | None:
-        """Return the newest release that can have written a message, ``None`` for any."""
-        return _EARLY if place in self.early else None
 
 
 def hint(record: MessageRecord) -> Version:
@@ -233,6 +232,9 @@ def is_late(info: Message) -> bool:
     first, second = ("parentID", "time") if _shows_order(info) else ("agent", "summary")
     if first == "agent" and info.role != names.ROLE_USER:
         return False
-    if first not in info.value or second not in info.value:
+    if second not in info.value:
         return False
-    return next(name for name in info.value if name in {first, second}) == first
+    for name in info.value:
+        if name in (first, second):
+            return name == first
+    return False
