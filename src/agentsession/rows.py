@@ -271,7 +271,8 @@ class Rows:
         while first < len(ids):
             last = min(bisect_right(ends, ends[first] + _WRITTEN_BLOCK, first + 1), len(ids))
             here = slice(first, last)
-            held = rows._held(parents[here], ids[here])
+            chained = parents[first + 1 : last] == ids[first : last - 1]
+            held = rows._held(parents[first : first + 1] if chained else parents[here], ids[here])
             rows._take(ids[here], held, types[here], (source, ends[first], ends[last]))
             first = last
         for row, entry_type in enumerate(types):
