@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
 
-from agentsession.importers.opencode import files, queries
+from agentsession.importers.opencode import files, message_queries, queries
 from agentsession.importers.opencode import schema as tables
 from agentsession.importers.opencode.names import DATABASE_NAME, G2, G3, Generation
 from agentsession.importers.opencode.records import TABLE, Session, Stray
@@ -120,7 +120,7 @@ class Database:
 
         They belong to its G2 copy, or to the G3 one when there is no other.
         """
-        read = self._run(lambda s: queries.messages(s, session), MessagesRead(()))
+        read = self._run(lambda s: message_queries.messages(s, session), MessagesRead(()))
         return MessagesRead(read.messages, (*read.strays, *self._tell()))
 
     def rows(self, session: Session) -> RowsRead:

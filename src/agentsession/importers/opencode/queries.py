@@ -10,18 +10,16 @@ from agentsession.importers.opencode import decode, records, values
 from agentsession.importers.opencode import schema as tables
 from agentsession.importers.opencode.names import G2, Generation
 from agentsession.importers.opencode.records import (
-    MessageRecord,
-    PartRecord,
     Project,
     Session,
     Stray,
 )
 from agentsession.importers.opencode.schema import plain, rows_of
 from agentsession.importers.opencode.snapshot import Text
-from agentsession.importers.opencode.store import MessagesRead, RowsRead, SessionsRead
+from agentsession.importers.opencode.store import RowsRead, SessionsRead
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from agentsession.importers.opencode.schema import Schema
 
@@ -33,11 +31,8 @@ _KINDS: Final = {
     tables.SESSION_MESSAGE: records.ROW,
     **dict.fromkeys(tables.QUEUES, records.QUEUE),
 }
-# Text comes as plain bytes, without a copy more; what is no text stays what it is.
-_DATA: Final = (
-    "CASE WHEN typeof(data) IN ('text', 'blob') THEN CAST(data AS BLOB) ELSE data END AS data"
-)
-_NO_MESSAGE: Final = "its message does not exist"
+NO_MESSAGE: Final = "its message does not exist"
+"""Why a part is a stray."""
 _NO_SESSION: Final = "its session has no record"
 
 
@@ -111,20 +106,9 @@ def record(source: Source, table: str, session_id: str) -> bytes:
     return next((columns.json() for columns in rows_of(cursor)), b"")
 
 
-def messages(source: Source, session: Session) -> MessagesRead:
-    """Return a session's messages with their parts, and its parts of no message."""
-    if not _holds(source, session, tables.SESSION, tables.SESSION_V2):
-        return MessagesRead(())
-    parts = _parts(source, session.id)
-    found = list(_messages(source, session.id, parts))
-    strays = [p.stray() for rest in parts.values() for p in rest]
-    strays += _lost_parts(source, session.id)
-    return MessagesRead(records.sort_messages(G2, found), tuple(strays))
-
-
 def rows(source: Source, session: Session) -> RowsRead:
     """Return a session's ``session_message`` rows and queued input."""
-    if not _holds(source, session, tables.SESSION_V2, tables.SESSION):
+    if not holds(source, session, tables.SESSION_V2, tables.SESSION):
         return RowsRead(())
     found = []
     table = tables.SESSION_MESSAGE
@@ -224,7 +208,7 @@ def units(source: Source) -> int:
     return sum(int(row[0]) for row in found)
 
 
-def _holds(source: Source, session: Session, own: str, other: str) -> bool:
+def holds(source: Source, session: Session, own: str, other: str) -> bool:
     """Return whether a copy of a session is the one that a model's rows belong to.
 
     That is the copy in the model's own session table, else the other one.
@@ -243,85 +227,6 @@ def _holds(source: Source, session: Session, own: str, other: str) -> bool:
     return found.fetchone() is None
 
 
-def _messages(
-    source: Source, session_id: str, parts: dict[str, list[PartRecord]]
-) -> Iterator[MessageRecord]:
-    """Yield a session's messages, each with its parts, which it takes out of those given."""
-    table = tables.MESSAGE
-    if not source.has(table):
-        return
-    created = source.column(table, "time_created")
-    cursor = source.select(
-        f"SELECT id, {created}, {_DATA} FROM {source.table(table)} WHERE session_id = ?",  # noqa: S608
-        (session_id,),
-    )
-    head = source.unit(table, "")
-    for stored_id, time, data in cursor:
-        message_id = plain(stored_id)
-        yield decode.decode_message(
-            head + message_id,
-            message_id,
-            session_id,
-            values.millis(time),
-            decode.json_bytes(data),
-            parts=tuple(parts.pop(message_id, ())),
-        )
-
-
-def _parts(source: Source, session_id: str) -> dict[str, list[PartRecord]]:
-    """Return the parts of a session's messages, whatever session they name themselves.
-
-    They are given by the ids of the messages, and in the order they were read.
-    """
-    if not source.has(tables.PART) or not source.has(tables.MESSAGE):
-        return {}
-    # Ids are nearly always UTF-8, and to be given strings is quicker than to make them.
-    source.connection.text_factory = str
-    try:
-        return _read_parts(source, session_id)
-    except sqlite3.Error:
-        # One is not, or the database is at fault: then it is so again.
-        source.connection.text_factory = Text
-        return _read_parts(source, session_id)
-    finally:
-        source.connection.text_factory = Text
-
-
-def _read_parts(source: Source, session_id: str) -> dict[str, list[PartRecord]]:
-    cursor = source.select(
-        f"SELECT id, message_id, {_DATA} FROM {source.table(tables.PART)} WHERE message_id IN"  # noqa: S608
-        f" (SELECT id FROM {source.table(tables.MESSAGE)} WHERE session_id = ?)",
-        (session_id,),
-    )
-    head = source.unit(tables.PART, "")
-    parts: dict[str, list[PartRecord]] = {}
-    message_id = ""
-    before: object = ...
-    held: list[PartRecord] = []
-    decode_part, json_bytes = decode.decode_part, decode.json_bytes
-    for stored_id, stored_message, data in cursor:
-        part_id = stored_id if type(stored_id) is str else plain(stored_id)
-        if stored_message != before:
-            before = stored_message
-            message_id = before if type(before) is str else plain(before)
-            held = parts.setdefault(message_id, [])
-        given = data if type(data) is bytes else json_bytes(data)
-        held.append(decode_part(head + part_id, part_id, message_id, session_id, given))
-    return parts
-
-
-def _lost_parts(source: Source, session_id: str) -> list[Stray]:
-    """Return strays for the parts that name a session, and no message that exists."""
-    if not source.has(tables.PART, "session_id"):
-        return []
-    cursor = source.select(
-        f"SELECT p.id FROM {source.table(tables.PART)} p"  # noqa: S608
-        f" WHERE p.session_id = ?{_without_message(source)}",
-        (session_id,),
-    )
-    return [_stray(source, tables.PART, id_, session_id, _NO_MESSAGE) for (id_,) in cursor]
-
-
 def _strange(source: Source, table: str, known: Collection[str]) -> list[Any]:
     """Return the session ids of a table, as stored, that are not those of known sessions."""
     cursor = source.select(f"SELECT DISTINCT session_id FROM {source.table(table)}")  # noqa: S608
@@ -334,7 +239,7 @@ def _of_session(source: Source, table: str, key: Any) -> list[Stray]:
         f"SELECT id FROM {source.table(table)} WHERE session_id IS {value}",  # noqa: S608
         parameter,
     )
-    return [_stray(source, table, id_, plain(key), _NO_SESSION) for (id_,) in cursor]
+    return [stray_of(source, table, id_, plain(key), _NO_SESSION) for (id_,) in cursor]
 
 
 def _parts_of_session(source: Source, key: Any) -> list[Stray]:
@@ -345,7 +250,7 @@ def _parts_of_session(source: Source, key: Any) -> list[Stray]:
         f" (SELECT id FROM {source.table(tables.MESSAGE)} WHERE session_id IS {value})",
         parameter,
     )
-    return [_stray(source, tables.PART, id_, plain(key), _NO_SESSION) for (id_,) in cursor]
+    return [stray_of(source, tables.PART, id_, plain(key), _NO_SESSION) for (id_,) in cursor]
 
 
 def _parts_of_none(source: Source, known: Collection[str]) -> list[Stray]:
@@ -353,16 +258,17 @@ def _parts_of_none(source: Source, known: Collection[str]) -> list[Stray]:
     session_id = source.column(tables.PART, "session_id")
     cursor = source.select(
         f"SELECT p.id, {session_id} FROM {source.table(tables.PART)} p"  # noqa: S608
-        f" WHERE true{_without_message(source)}"
+        f" WHERE true{without_message(source)}"
     )
     return [
-        _stray(source, tables.PART, id_, plain(key), _NO_MESSAGE)
+        stray_of(source, tables.PART, id_, plain(key), NO_MESSAGE)
         for id_, key in cursor
         if not _is_known(key, known)
     ]
 
 
-def _without_message(source: Source) -> str:
+def without_message(source: Source) -> str:
+    """Return the condition that a part ``p`` is of no message, behind another condition."""
     if not source.has(tables.MESSAGE):
         return ""
     return (
@@ -385,6 +291,7 @@ def _same(key: Any) -> tuple[str, tuple[Any, ...]]:
     )
 
 
-def _stray(source: Source, table: str, id_: object, session: str, why: str) -> Stray:
+def stray_of(source: Source, table: str, id_: object, session: str, why: str) -> Stray:
+    """Return the stray that a row is, by its table and its id as stored."""
     unit = source.unit(table, plain(id_))
     return Stray(unit, _KINDS[table], why, session, plain(id_))
