@@ -37,10 +37,12 @@ from agentsession.importers.opencode import (
     Columns,
     Memory,
     MessageRecord,
+    PartRecord,
     QueueRow,
     Row2,
     convert,
     decode_message,
+    decode_part,
     decode_queue_row,
     decode_row2,
 )
@@ -131,13 +133,18 @@ def two(taken: Sequence[MessageRecord], other: Sequence[MessageRecord]) -> Conve
         return convert.convert(source, "ses_a")
 
 
+def cut(part: PartRecord) -> PartRecord:
+    """Return a part of which only the beginning can be read."""
+    return decode_part(part.unit, part.id, part.message_id, part.session_id, b"{")
+
+
 def damage(records: Sequence[MessageRecord], what: str) -> list[MessageRecord]:
     """Return records of which the second message, or the text of it, cannot be read."""
     record, text = records[1], records[1].parts[1]
     if what == "message":
         broken = replace(record, info=None, problem="it is cut", raw=b"{")
     elif what == "part":
-        bad = replace(text, part=None, problem="it is cut", raw=b"{")
+        bad = cut(text)
         broken = replace(record, parts=(record.parts[0], bad))
     else:
         broken = replace(record, parts=())
@@ -205,8 +212,7 @@ def test_a_row_that_one_copy_cannot_give() -> None:
 
 
 def without_parts(record: MessageRecord) -> MessageRecord:
-    bad = [replace(p, part=None, problem="it is cut", raw=b"{") for p in record.parts]
-    return replace(record, parts=tuple(bad))
+    return replace(record, parts=tuple(cut(part) for part in record.parts))
 
 
 def test_unreadable_parts_have_a_code_of_their_own() -> None:

@@ -20,6 +20,7 @@ from agentsession.importers.opencode.convert.units import (
     output_item,
     text_part,
 )
+from agentsession.importers.opencode.objects import plain_object
 from agentsession.timestamp import Timestamp
 
 NUMBERS = st.one_of(
@@ -56,7 +57,7 @@ def test_what_was_read_the_plain_way_is_too(
     value: dict[str, Any],
 ) -> None:
     data = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    read = spelling.plain_object(data)
+    read = plain_object(data)
     if read is None:
         return
     assert text.equal(text.encode(read), data)
@@ -81,11 +82,11 @@ def test_what_was_read_the_plain_way_is_too(
     ],
 )
 def test_what_is_not_certain_is_left_to_the_exact_way(data: bytes) -> None:
-    assert spelling.plain_object(data) is None
+    assert plain_object(data) is None
 
 
 def test_a_number_beyond_a_double_is_left_to_the_exact_way() -> None:
-    read = spelling.plain_object(b'{"a":9007199254740993}')
+    read = plain_object(b'{"a":9007199254740993}')
     assert read == {"a": 9007199254740993}
     assert spelling.spelled(read, plain=True) is None
     assert stringify(read, plain=True) == '{"a":9007199254740992}'

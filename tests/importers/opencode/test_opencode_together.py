@@ -24,6 +24,7 @@ from agentsession.importers.opencode.convert.units import (
     reasoning_item,
     text_part,
 )
+from agentsession.importers.opencode.objects import plain_object
 
 WORDS = st.one_of(
     st.text(st.characters(exclude_categories=("Cs",)), max_size=12),
@@ -70,7 +71,7 @@ def test_a_message_is_spelled_as_each_of_its_entries_is(
     own: list[Unit], outputs: list[Unit], response: str, members: dict[str, Any]
 ) -> None:
     read = json.dumps([[u.native, u.origin] for u in (*own, *outputs)] + [[members]])
-    assume(spelling.plain_object(b'{"":' + read.encode() + b"}") is not None)
+    assume(plain_object(b'{"":' + read.encode() + b"}") is not None)
     found = spelled_together(own, outputs, response, members)
     if found is None:
         return

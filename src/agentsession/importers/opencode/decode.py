@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from agentsession import text
-from agentsession.errors import NotJSON
 from agentsession.importers.opencode import values
 from agentsession.importers.opencode.names import G1, Generation
+from agentsession.importers.opencode.objects import decode_object, plain_object
 from agentsession.importers.opencode.records import (
     MessageRecord,
     PartRecord,
@@ -16,8 +15,7 @@ from agentsession.importers.opencode.records import (
     Row2,
     Session,
 )
-from agentsession.importers.opencode.spelling import plain_object
-from agentsession.importers.opencode.v1 import Message, ModelRef, Part, SessionFile
+from agentsession.importers.opencode.v1 import Message, ModelRef, SessionFile
 from agentsession.importers.opencode.v2 import Message2
 
 if TYPE_CHECKING:
@@ -115,13 +113,8 @@ def decode_message(
 def decode_part(
     unit: str, part_id: str, message_id: str, session_id: str, data: bytes
 ) -> PartRecord:
-    """Return a V1 part; never raises."""
-    value = plain_object(data)
-    if value is not None:
-        return PartRecord(unit, part_id, message_id, session_id, Part(value), data, "", plain=True)
-    value, problem = decode_object(data)
-    part = Part(value) if value is not None else None
-    return PartRecord(unit, part_id, message_id, session_id, part, data, problem)
+    """Return a V1 part, decoded when asked for; never raises."""
+    return PartRecord(unit, part_id, message_id, session_id, data)
 
 
 def decode_row2(unit: str, columns: Columns) -> Row2:
@@ -177,21 +170,6 @@ def decode_project(unit: str, project_id: str, data: bytes) -> Project | None:
         values.millis(values.member(value.get("time"), "created")),
         data,
     )
-
-
-def decode_object(data: bytes) -> tuple[dict[str, Any] | None, str]:
-    """Return the object a text holds, or ``None`` and the reason there is none."""
-    if not data.strip():
-        return None, "it is empty"
-    if not data.strip(b"\0"):
-        return None, "it holds nothing but NUL bytes"
-    try:
-        value = text.parse(data)
-    except NotJSON as error:
-        return None, f"it is not JSON: {error}"
-    if not isinstance(value, dict):
-        return None, "it is not a JSON object"
-    return value, ""
 
 
 def json_bytes(value: float | str | bytes | None) -> bytes:

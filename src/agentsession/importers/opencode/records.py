@@ -14,12 +14,14 @@ import msgspec
 from agentsession import text
 from agentsession.importers.opencode import values
 from agentsession.importers.opencode.names import G2
+from agentsession.importers.opencode.objects import decode_object, plain_object
+from agentsession.importers.opencode.v1 import Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from agentsession.importers.opencode.names import Generation
-    from agentsession.importers.opencode.v1 import Message, ModelRef, Part
+    from agentsession.importers.opencode.v1 import Message, ModelRef
     from agentsession.importers.opencode.v2 import Message2
 
 SESSION: Final = "session"
@@ -30,6 +32,9 @@ QUEUE: Final = "queue"
 DIRECTORY: Final = "directory"
 FILE: Final = "file"
 TABLE: Final = "table"
+
+_Decoded = tuple[Part | None, str, bool]
+"""A part, why there is none, and whether every float in it is plain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,25 +167,44 @@ class Session:
 
 
 class PartRecord(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """One V1 part as read.
+    """One V1 part as read; its text is decoded when something asks for what it says.
 
     Attributes:
         unit: names the record in reports.
         id, message_id, session_id: from the path or the row's columns.
-        part: the part, ``None`` when it could not be read.
         raw: its text as read.
-        problem: why it could not be read.
-        plain: whether every number in it with a fraction is spelled one way everywhere.
     """
 
     unit: str
     id: str
     message_id: str
     session_id: str
-    part: Part | None
     raw: bytes
-    problem: str = ""
-    plain: bool = False
+    _decoded: _Decoded | None = None
+
+    @property
+    def part(self) -> Part | None:
+        """The part, ``None`` when it could not be read."""
+        return (self._decoded or self._decode())[0]
+
+    @property
+    def problem(self) -> str:
+        """Why it could not be read."""
+        return (self._decoded or self._decode())[1]
+
+    @property
+    def plain(self) -> bool:
+        """Whether every number in it with a fraction is spelled one way everywhere."""
+        return (self._decoded or self._decode())[2]
+
+    def _decode(self) -> _Decoded:
+        value, problem = plain_object(self.raw), ""
+        plain = value is not None
+        if value is None:
+            value, problem = decode_object(self.raw)
+        decoded = (None if value is None else Part(value), problem, plain)
+        msgspec.structs.force_setattr(self, "_decoded", decoded)
+        return decoded
 
     def __repr__(self) -> str:
         return f"PartRecord(unit={self.unit!r}, part={self.part!r}, problem={self.problem!r})"

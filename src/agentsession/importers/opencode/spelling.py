@@ -18,8 +18,6 @@ from agentsession._emit import ENCODER_REFUSALS, survey
 from agentsession._scan import MAX_DEPTH, may_be_too_deep, replace_surrogates
 
 _SAFE_INTEGER: Final = 2**53
-_FLOAT_FROM: Final = 1e-5
-_FLOAT_BELOW: Final = 1e16
 _NUMBER_STARTS: Final = b":,[-"
 _CLASSES: Final = bytes(
     0x30 if 0x30 <= byte <= 0x39 else 0x70 if byte in _NUMBER_STARTS else 0x78
@@ -49,7 +47,7 @@ def spelled(value: Any, *, plain: bool) -> Spelling | None:
     Args:
         value: a value of plain containers, as a decoder gives it.
         plain: whether every float in it is known to read the same in both, as those
-            of :func:`plain_object` are.
+            of :func:`agentsession.importers.opencode.objects.plain_object` are.
     """
     try:
         line = _encode(value)
@@ -181,30 +179,6 @@ def line_text(value: Any) -> bytes:
     except ENCODER_REFUSALS:
         return text.encode(value)
     return escaped(line) if SEPARATORS in line else line
-
-
-def plain_object(data: bytes) -> dict[str, Any] | None:
-    """Return the object a text holds, if it is certain that every float in it is plain.
-
-    ``None`` says that the exact way has to read it, or that it holds no object.
-    """
-    if len(data) > MAX_DEPTH and may_be_too_deep(data):
-        return None
-    try:
-        value = _decode(data)
-    except (msgspec.MsgspecError, RecursionError, ValueError):
-        return None
-    return value if type(value) is dict else None
-
-
-def _plain_float(token: str) -> float:
-    value = float(token)
-    if not _FLOAT_FROM <= value < _FLOAT_BELOW or value.is_integer():
-        raise ValueError(token)
-    return value
-
-
-_decode: Final = msgspec.json.Decoder(float_hook=_plain_float).decode
 
 
 def may_differ(lines: Sequence[bytes], values: Sequence[Any]) -> bool:

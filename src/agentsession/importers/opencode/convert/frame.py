@@ -53,26 +53,20 @@ class Frame:
     copied: Sum = field(default_factory=Sum)
     _numbers: list[int] = field(default_factory=list)
     _parts: list[range] = field(default_factory=list)
-    _unread: set[int] = field(default_factory=set)
 
     def open(self, stored: Sequence[MessageRecord]) -> None:
         """Open the account of every message and part, by their ids as stored."""
         open_account = self.accounts.open
-        for place, record in enumerate(stored):
+        for record in stored:
             number = open_account("message", record.id or record.unit)
             parts = self.accounts.open_all("part", [part.id or part.unit for part in record.parts])
             self._numbers.append(number)
             self._parts.append(parts)
             if record.info is None:
                 self.accounts.left_out(number, "unreadable-record")
-            if record.info is not None and None not in [part.part for part in record.parts]:
-                continue
-            for part, part_number in zip(record.parts, parts, strict=True):
-                if part.part is None:
-                    self._unread.add(place)
-                    self.accounts.left_out(part_number, "unreadable-record")
-                elif record.info is None:
-                    self.accounts.left_out(part_number, "unreadable-message")
+                for part, part_number in zip(record.parts, parts, strict=True):
+                    code = "unreadable-message" if part.part is not None else "unreadable-record"
+                    self.accounts.left_out(part_number, code)
 
     def lost(self, place: int) -> list[str] | None:
         """Return the ids of a message's parts that cannot be read, ``None`` when none is lost.
@@ -81,8 +75,9 @@ class Frame:
         failed one often had none.
         """
         record = self.records[place]
-        if place in self._unread:
-            return [part.id for part in record.parts if part.part is None]
+        lost = [part.id for part in record.parts if part.part is None]
+        if lost:
+            return lost
         if not self.parts_lost or record.parts:
             return None
         failed = record.info is not None and values.truthy(record.info.value.get("error"))
@@ -93,6 +88,9 @@ class Frame:
         found = self.lost(place)
         if found is None:
             return False
+        for part, number in zip(self.records[place].parts, self._parts[place], strict=True):
+            if part.part is None:
+                self.accounts.left_out(number, "unreadable-record")
         self.accounts.find("unreadable-parts", self.records[place].id, max(1, len(found)))
         return True
 

@@ -1,0 +1,54 @@
+"""JSON objects as a store holds them: read quickly where that is certain, else exactly."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from agentsession import text
+from agentsession._scan import MAX_DEPTH, may_be_too_deep
+from agentsession.errors import NotJSON
+
+_FLOAT_FROM: Final = 1e-5
+_FLOAT_BELOW: Final = 1e16
+
+
+def plain_object(data: bytes) -> dict[str, Any] | None:
+    """Return the object a text holds, if it is certain that every float in it is plain.
+
+    A plain float is spelled one way everywhere. ``None`` says that the exact way has to read
+    it, or that it holds no object.
+    """
+    if len(data) > MAX_DEPTH and may_be_too_deep(data):
+        return None
+    try:
+        value = _decode(data)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return None
+    return value if type(value) is dict else None
+
+
+def decode_object(data: bytes) -> tuple[dict[str, Any] | None, str]:
+    """Return the object a text holds, or ``None`` and the reason there is none."""
+    if not data.strip():
+        return None, "it is empty"
+    if not data.strip(b"\0"):
+        return None, "it holds nothing but NUL bytes"
+    try:
+        value = text.parse(data)
+    except NotJSON as error:
+        return None, f"it is not JSON: {error}"
+    if not isinstance(value, dict):
+        return None, "it is not a JSON object"
+    return value, ""
+
+
+def _plain_float(token: str) -> float:
+    value = float(token)
+    if not _FLOAT_FROM <= value < _FLOAT_BELOW or value.is_integer():
+        raise ValueError(token)
+    return value
+
+
+_decode: Final = msgspec.json.Decoder(float_hook=_plain_float).decode
