@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -29,6 +30,23 @@ def plain_object(data: bytes) -> dict[str, Any] | None:
     return value if type(value) is dict else None
 
 
+def plain_objects(texts: Sequence[bytes]) -> list[dict[str, Any]] | None:
+    """Return the objects of several texts, each as :func:`plain_object` gives it.
+
+    ``None`` says that one of them may be no plain object.
+    """
+    lines = b"\n".join(texts)
+    # A text that begins an object is one value, or as many as it has lines: then there are
+    # more values than texts.
+    if {text[:1] for text in texts} != {b"{"} or may_be_too_deep(lines):
+        return None
+    try:
+        values: list[Any] = _decode_lines(lines)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return None
+    return values if [*map(type, values)] == [dict] * len(texts) else None
+
+
 def decode_object(data: bytes) -> tuple[dict[str, Any] | None, str]:
     """Return the object a text holds, or ``None`` and the reason there is none."""
     if not data.strip():
@@ -51,4 +69,6 @@ def _plain_float(token: str) -> float:
     return value
 
 
-_decode: Final = msgspec.json.Decoder(float_hook=_plain_float).decode
+_DECODER: Final = msgspec.json.Decoder(float_hook=_plain_float)
+_decode: Final = _DECODER.decode
+_decode_lines: Final = _DECODER.decode_lines

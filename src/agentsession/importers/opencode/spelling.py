@@ -7,7 +7,8 @@ nothing is given, and the caller goes the exact way. Spec: format 6, context 5.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
@@ -24,11 +25,15 @@ _CLASSES: Final = bytes(
     for byte in range(256)
 )
 _LONG_NUMBER: Final = b"p" + b"0" * 16
-_LONG: Final = 6000
+_LONG: Final = 1500
 """From here on walking a value is quicker than looking through its text."""
 
-SEPARATORS: Final = b"\xe2\x80"
-"""How U+2028 and U+2029 begin, which a line escapes."""
+_WORDS: Final = frozenset({str, bool, type(None)})
+_PLAIN: Final = _WORDS | {float}
+_SEPARATOR: Final = re.compile(b"\xe2\x80[\xa8\xa9]")
+"""U+2028 and U+2029, which a line escapes."""
+_ASTRAL: Final = re.compile(b"[\xf0-\xf4]")
+"""How a character above U+FFFF begins."""
 
 _encode: Final = msgspec.json.Encoder().encode
 _encode_sorted: Final = msgspec.json.Encoder(order="sorted").encode
@@ -54,8 +59,8 @@ def spelled(value: Any, *, plain: bool) -> Spelling | None:
         canonical = _encode_sorted(value)
     except ENCODER_REFUSALS:
         return None
-    if plain and len(line) < _LONG:
-        if _LONG_NUMBER in line.translate(_CLASSES):
+    if plain:
+        if not _integers_fit(value, line):
             return None
     else:
         found = survey(value, _SAFE_INTEGER)
@@ -66,8 +71,7 @@ def spelled(value: Any, *, plain: bool) -> Spelling | None:
     if not line.isascii():
         if _order_may_differ(line) and _names_astral(value):
             return None
-        if SEPARATORS in line:
-            line = escaped(line)
+        line = escaped(line)
     return line, canonical
 
 
@@ -128,9 +132,7 @@ def item_spelling(
             line, canonical = _encode(item), _encode_sorted(item)
     except ENCODER_REFUSALS:
         return None
-    if SEPARATORS in line:
-        line = escaped(line)
-    line = b'{"item":%b%b%b%b}' % (line, given[0], native[0], origin[0])
+    line = b'{"item":%b%b%b%b}' % (escaped(line), given[0], native[0], origin[0])
     return line, b'{"item":%b%b%b%b}' % (canonical, native[1], origin[1], given[1])
 
 
@@ -154,9 +156,13 @@ def dispatch_spelling(call_id: str, target: str) -> Spelling:
         said = _encode(call_id)
     except ENCODER_REFUSALS:
         said = _encode(replace_surrogates(call_id))
-    line = escaped(said) if SEPARATORS in said else said
     more = f',"target":"{target}"}}'.encode()
-    return b'{"call_id":' + line + more, b'{"call_id":' + said + more
+    return b'{"call_id":' + escaped(said) + more, b'{"call_id":' + said + more
+
+
+def is_word(name: str) -> bool:
+    """Return whether a name is letters, digits and hyphens: every spelling has it as it is."""
+    return f"_{name}".replace("-", "_").isidentifier()
 
 
 def script_text(value: Any) -> str | None:
@@ -165,7 +171,7 @@ def script_text(value: Any) -> str | None:
         written = _encode(value)
     except ENCODER_REFUSALS:
         return None
-    if _LONG_NUMBER in written.translate(_CLASSES):
+    if not (_holds_words(value) or _integers_fit(value, written)):
         return None
     if len(written) > MAX_DEPTH and may_be_too_deep(written):
         return None
@@ -178,38 +184,37 @@ def line_text(value: Any) -> bytes:
         line = _encode(value)
     except ENCODER_REFUSALS:
         return text.encode(value)
-    return escaped(line) if SEPARATORS in line else line
+    return escaped(line)
 
 
-def may_differ(lines: Sequence[bytes], values: Sequence[Any]) -> bool:
-    """Return whether the encoder might have spelled values otherwise than the exact way.
+def _holds_words(value: Any) -> bool:
+    """Whether it is certain at a glance that a value holds no number: the most common one."""
+    return type(value) is dict and _WORDS.issuperset(map(type, value.values()))
 
-    Args:
-        lines: what the encoder wrote, each but for what :func:`escaped` escapes.
-        values: what it was given, every float known to be plain.
-    """
-    short: list[bytes] = []
-    names: list[bytes] = []
-    for line, value in zip(lines, values, strict=True):
-        if len(line) < _LONG:
-            short.append(line)
-        elif survey(value, _SAFE_INTEGER) is None or may_be_too_deep(line):
-            return True
-        else:
-            # Its numbers are well; its names are looked at with those of the others.
-            names.append(line)
-    joined = b"".join(short)
-    if _LONG_NUMBER in joined.translate(_CLASSES):
-        return True
-    joined = b"".join([joined, *names]) if names else joined
-    return not joined.isascii() and _order_may_differ(joined) and _names_astral(values)
+
+def _integers_fit(value: Any, line: bytes) -> bool:
+    """Whether a double holds every integer of a value, by its text or by a walk: both agree."""
+    if len(line) < _LONG:
+        return _LONG_NUMBER not in line.translate(_CLASSES)
+    pending: list[Any] = [(value,)]
+    for here in pending:  # grows while it is walked
+        for child in here.values() if type(here) is dict else here:
+            kind = type(child)
+            if kind is str:
+                continue
+            if kind is int:
+                if not -_SAFE_INTEGER <= child <= _SAFE_INTEGER:
+                    return False
+            elif kind is dict or kind is list:
+                pending.append(child)
+            elif kind not in _PLAIN:
+                return False
+    return True
 
 
 def _order_may_differ(line: bytes) -> bool:
     """Whether sorting what is in it by code point and by UTF-16 could give two orders."""
-    return any(lead in line for lead in (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")) and any(
-        lead in line for lead in (b"\xee", b"\xef")
-    )
+    return (b"\xef" in line or b"\xee" in line) and _ASTRAL.search(line) is not None
 
 
 def _names_astral(value: Any) -> bool:
@@ -220,6 +225,6 @@ def _names_astral(value: Any) -> bool:
 
 def escaped(line: bytes) -> bytes:
     """Return a line with the two line separators of Unicode as the format has them."""
-    if b"\xe2\x80\xa8" not in line and b"\xe2\x80\xa9" not in line:
+    if line.isascii() or _SEPARATOR.search(line) is None:
         return line
     return line.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")

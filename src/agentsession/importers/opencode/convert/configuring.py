@@ -10,11 +10,13 @@ from agentsession.importers.opencode import names, values
 from agentsession.importers.opencode.convert.draft import NAMESPACE
 from agentsession.importers.opencode.convert.frame import Frame
 from agentsession.importers.opencode.convert.lowering import without
-from agentsession.importers.opencode.convert.rules import release_of
+from agentsession.importers.opencode.convert.rules import Rules, release_of
 from agentsession.importers.opencode.v1 import Message
 from agentsession.importers.prompts import prompt_parts
 from agentsession.record_entries import EnvEntry
 
+_TELLING: Final = ("modelID", "providerID", "variant", "agent", "mode", "system")
+_TEXTS: Final = frozenset({str, type(None)})
 _PROMPT: Final = ("tools", "system", "format")
 
 InForce = tuple[dict[str, str], dict[str, Any], list[str]]
@@ -31,6 +33,9 @@ class Configuration:
         # What the last assistant's message told, and the setting that is.
         self._told: tuple[Any, ...] = ()
         self._said: dict[str, str] = {}
+        # What the last ordinary step told, and what was in force behind it.
+        self._followed: tuple[Any, ...] = ()
+        self._in_force: Any = None
 
     def first(self) -> None:
         """Write the first settings, before anything else."""
@@ -38,6 +43,19 @@ class Configuration:
             if record.info is not None and self._setting(place).get("model"):
                 self.configure(place)
                 return
+
+    def follow(self, place: int, info: Message, rules: Rules) -> None:
+        """Write what an assistant's step changes in settings and surroundings, if anything."""
+        draft, cwd = self._frame.draft, _cwd(info)
+        told = (*map(info.value.get, _TELLING), rules.version)
+        if told == self._followed and cwd == self._cwd and draft.configured is self._in_force:
+            return
+        self.configure(place)
+        self.move(place, info)
+        self.remind(info)
+        # Whoever planned is reminded of it by each step; odd values are not worth a comparison.
+        settled = not self._planned and cwd and _TEXTS.issuperset(map(type, told[:-1]))
+        self._followed, self._in_force = told if settled else (), draft.configured
 
     def configure(self, place: int) -> None:
         """Write a config entry when a message's settings are not those in force."""
@@ -78,30 +96,24 @@ class Configuration:
     def _setting(self, place: int) -> dict[str, str]:
         frame = self._frame
         info, version = frame.info(place), frame.timeline.rules(place).version
-        read = info.value.get
-        model, provider, variant = read("modelID"), read("providerID"), read("variant")
-        agent, mode = read("agent"), read("mode")
+        model, provider, variant, agent = _told(info)
         is_user = info.role == names.ROLE_USER
-        told = (model, provider, variant, agent, mode, version)
+        told = (model, provider, variant, agent, version)
         if not is_user and told == self._told:
             return self._said
-        string = values.string
-        model, provider, variant = string(model), string(provider), string(variant)
         if is_user:
             model = provider = ""
             if info.model is not None:
                 model, provider = info.model.model_id, info.model.provider_id
                 variant = info.model.variant or variant
-        said = _setting(
-            model, provider, string(agent) or string(mode), variant, release_of(version)
-        )
+        said = _setting(model, provider, agent, variant, release_of(version))
         if not is_user:
             self._told, self._said = told, said
         return said
 
     def move(self, place: int, info: Message) -> None:
         """Write an env entry when a step ran in another directory than the one before."""
-        cwd = values.metadata_string(info.value.get("path"), "cwd")
+        cwd = _cwd(info)
         if cwd and cwd != self._cwd:
             self._cwd = cwd
             frame = self._frame
@@ -109,12 +121,23 @@ class Configuration:
 
     def remind(self, info: Message) -> None:
         """Note a reminder that stood on the wire alone. Spec: opencode 6.2."""
-        read = info.value.get
-        agent = values.string(read("agent")) or values.string(read("mode"))
+        agent = _told(info)[3]
         if agent == "plan" or (agent == "build" and self._planned):
             accounts = self._frame.accounts
             accounts.find("plan-reminder-not-stored", self._frame.draft.header.id)
         self._planned = self._planned or agent == "plan"
+
+
+def _told(info: Message) -> tuple[str, str, str, str]:
+    """Return the model, the provider, the variant and the agent that a message itself names."""
+    model, provider, variant, agent, mode = [
+        value if type(value) is str else "" for value in map(info.value.get, _TELLING[:-1])
+    ]
+    return model, provider, variant, agent or mode
+
+
+def _cwd(info: Message) -> str:
+    return values.metadata_string(info.value.get("path"), "cwd")
 
 
 @lru_cache(maxsize=256)

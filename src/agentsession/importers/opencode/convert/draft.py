@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
+from operator import itemgetter
 from sys import intern
 from typing import Any, Final
 
@@ -36,6 +37,7 @@ from agentsession.importers.opencode.spelling import (
     spelled,
 )
 from agentsession.members import join_members
+from agentsession.record_entries import DispatchEntry
 from agentsession.session import Session
 from agentsession.settings import Settings
 
@@ -44,11 +46,13 @@ NAMESPACE = "opencode"
 Key = tuple[str, str]
 
 _DIGITS: Final = 16
+_NAME: Final = itemgetter(0)
 _EMPTY: Final = sha256()
 """A hash over nothing: to copy it is quicker than to begin another."""
 
-_ITEM: Final = intern(ItemEntry.TYPE)
-_RESPONSE: Final = intern(ResponseEntry.TYPE)
+ITEM: Final = intern(ItemEntry.TYPE)
+RESPONSE: Final = intern(ResponseEntry.TYPE)
+DISPATCH: Final = intern(DispatchEntry.TYPE)
 _CONTEXT: Final = frozenset({"item", "compaction", "branch_summary"})
 _NATIVE: Final = frozenset({NAMESPACE, "origin", "data"})
 """Members that hold what OpenCode stored, whatever it is."""
@@ -59,6 +63,17 @@ Step = tuple[str, str, Mapping[str, Any] | None, str]
 
 That is an item with the model call that produced it, or the members of a response.
 """
+
+Pending = tuple[str, bytes, bytes, str, int, Mapping[str, Any] | None, str]
+"""An entry to come: its type, its members in its line, without their first brace, and as they
+are hashed; what it comes from with its role, see :func:`origin_of`; when it was, in milliseconds;
+and what runs ask about it, as in :data:`Step`.
+"""
+
+
+def origin_of(native_id: str, role: str) -> str:
+    """Return what an entry comes from and its role, which tells several of one record apart."""
+    return line_text((native_id, role))[1:-1].decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +100,6 @@ class Draft:
         configured: what the last config entry on the path said; the converter's own.
         instructed: whether a config entry gave a system prompt.
         lost: how many native values could not be written.
-        home: the entry that holds an item, by the item's id.
     """
 
     def __init__(self, header: Header) -> None:
@@ -97,11 +111,13 @@ class Draft:
         self.configured: Any = None
         self.instructed = False
         self.lost = 0
-        self.home: dict[str, str] = {}
+        self._home: dict[str, str] = {}
+        # What was not looked for there yet.
+        self._held: list[tuple[Sequence[Key], Sequence[str]]] = []
         self._homes: list[str] = []
         self._origin: tuple[Mapping[str, Any], Spelling | None] = {}, NOTHING
         self._ids: set[str] = set()
-        self._written: list[Written] = []
+        self._written = Written()
 
     # Entries.
 
@@ -114,7 +130,7 @@ class Draft:
         line = entry.sealed(new, self.tip, iso(millis)).line
         kind = intern(entry.type)
         self._ids.add(new)
-        self._written.append((new, self.tip, kind, line))
+        self._written.add(new, self.tip, kind, line)
         self.path.append((new, kind, None, ""))
         self.tip = new
         return new
@@ -141,8 +157,10 @@ class Draft:
             plain: see :func:`spelled`.
         """
         said = spelled(members, plain=plain) or self._exactly(members)
-        told = members if kind == _RESPONSE else None
-        return self.write_spelled(kind, said, native_id, role, millis=millis, told=told)
+        told = members if kind == RESPONSE else None
+        line, canonical = said
+        origin = origin_of(native_id, role)
+        return self.extend([(kind, line[1:], canonical, origin, millis, told, "")])[0]
 
     def put(
         self,
@@ -191,20 +209,26 @@ class Draft:
             if origin:
                 members["origin"] = origin
             spelling = self._exactly(members)
-        return self.put_spelled(unit, spelling, millis, response, role)
+        name, variant = unit.key
+        line, canonical = spelling
+        place = origin_of(name, role + variant)
+        new = self.extend([(ITEM, line[1:], canonical, place, millis, unit.item, response)])
+        self.hold([unit.key], new)
+        return new[0]
 
-    def put_spelled(
-        self, unit: Unit, said: Spelling, millis: int, response: str, role: str = "item"
-    ) -> str:
-        """Append an item, spelled already, below the tip; return its entry's id."""
-        name, variant = key = unit.key
-        new = self.write_spelled(
-            _ITEM, said, name, role + variant, millis=millis, told=unit.item, response=response
-        )
-        self.keys.append(key)
-        self._homes.append(new)
-        self.home[name] = new
-        return new
+    def hold(self, keys: Sequence[Key], entries: Sequence[str]) -> None:
+        """Say of entries just appended that each adds an item to the context, and which."""
+        self.keys += keys
+        self._homes += entries
+        self._held.append((keys, entries))
+
+    @property
+    def home(self) -> Mapping[str, str]:
+        """The entry that holds an item, by the item's id."""
+        for keys, entries in self._held:
+            self._home.update(zip(map(_NAME, keys), entries, strict=True))
+        self._held.clear()
+        return self._home
 
     def _exactly(self, members: Mapping[str, Any]) -> Spelling:
         """Return the two spellings of members that the fast way cannot tell."""
@@ -218,45 +242,31 @@ class Draft:
             canonical = b"\n".join(texts.values())
         return join_members(texts), canonical
 
-    def write_spelled(
-        self,
-        kind: str,
-        said: Spelling,
-        native_id: str,
-        role: str,
-        *,
-        millis: int,
-        told: Mapping[str, Any] | None = None,
-        response: str = "",
-    ) -> str:
-        """Append an entry, spelled already, below the tip; return its id.
-
-        Args:
-            kind: its type.
-            said: its members beside the envelope.
-            native_id: what it comes from.
-            role: tells several entries of one record apart.
-            millis: when.
-            told: what runs ask about it, see :data:`Step`.
-            response: the model call that produced it.
-        """
-        parent, ids = self.tip, self._ids
-        line, canonical = said
-        while True:
+    def extend(self, entries: Sequence[Pending]) -> list[str]:
+        """Append entries, each below the one before, the first below the tip; return their ids."""
+        taken, lines, path = self._ids, self._written.lines, self.path
+        found: list[str] = []
+        parent = f'"{self.tip or ""}"'
+        above = parent if self.tip else "null"
+        for kind, line, canonical, origin, millis, told, response in entries:
             digest = _EMPTY.copy()
-            digest.update(line_text((parent or "", native_id, role)) + b"\n")
+            digest.update(f"[{parent},{origin}]\n".encode())
             digest.update(canonical)
             new = digest.hexdigest()[:_DIGITS]
-            if new not in ids:
-                break
-            role += "+"
-        above = f'"{parent}"' if parent else "null"
-        head = f'{{"type":"{kind}","id":"{new}","parent":{above},"ts":"{iso(millis)}",'
-        ids.add(new)
-        self._written.append((new, parent, kind, head.encode() + line[1:]))
-        self.path.append((new, kind, told, response))
-        self.tip = new
-        return new
+            while new in taken:
+                # Two entries that say the same of one record: the role gets a mark.
+                origin = f'{origin[:-1]}+"'  # noqa: PLW2901 - another one is tried
+                again = f"[{parent},{origin}]\n".encode() + canonical
+                new = sha256(again).hexdigest()[:_DIGITS]
+            taken.add(new)
+            head = f'{{"type":"{kind}","id":"{new}","parent":{above},"ts":"{iso(millis)}",'
+            lines.append(head.encode() + line)
+            path.append((new, kind, told, response))
+            found.append(new)
+            parent = above = f'"{new}"'
+        self._written.follow(self.tip, found, [entry[0] for entry in entries])
+        self.tip = found[-1]
+        return found
 
     def configure(self, entry: ConfigEntry, native_id: str, millis: int) -> str:
         """Append a config entry; the settings at the tip follow it."""
@@ -293,11 +303,11 @@ class Draft:
         folding = fold(self.keys, keys, keepable)
         first_kept = self._homes[-folding.kept] if folding.kept else self._anchor(native_id, millis)
         changed = sent[: folding.changed]
-        path = {step[0] for step in self.path}
+        path, homes = {step[0] for step in self.path}, self.home
         origins = {
             unit.key[0]: unit.origin
             for unit in changed
-            if unit.origin and self.home.get(unit.key[0]) not in path
+            if unit.origin and homes.get(unit.key[0]) not in path
         }
         unknown: dict[str, Any] = {}
         if origins:
@@ -324,11 +334,11 @@ class Draft:
         One is made where an item stands at the tip.
         """
         for entry, kind, _, _ in reversed(self.path):
-            if kind == _RESPONSE:
+            if kind == RESPONSE:
                 return entry
             if kind in _CONTEXT:
                 break
-        if self.path and self.path[-1][1] != _ITEM:
+        if self.path and self.path[-1][1] != ITEM:
             return self.path[-1][0]
         return self.note({"kept": "nothing"}, native_id, "anchor", millis)
 
@@ -383,7 +393,7 @@ class Draft:
 
     def counts(self) -> Counter[str]:
         """Return how many entries of each type there are."""
-        return Counter([written[2] for written in self._written])
+        return Counter(self._written.types)
 
     def kept(self, value: Mapping[str, Any]) -> bytes:
         """Return native values as JSON text; what cannot be written is counted as lost."""

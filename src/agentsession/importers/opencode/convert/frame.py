@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from agentsession.importers.opencode.convert.accounts import Accounts
 from agentsession.importers.opencode.convert.draft import Draft
 from agentsession.importers.opencode.convert.history import History
 from agentsession.importers.opencode.convert.lowering import Lowered, without
+from agentsession.importers.opencode.convert.ordinary import Ordinary
 from agentsession.importers.opencode.convert.timeline import Timeline
 from agentsession.importers.opencode.convert.usage import Sum
 from agentsession.importers.opencode.records import MessageRecord
@@ -37,6 +38,7 @@ class Frame:
         history: what each request held.
         gone: the places of messages that were deleted from the copy that is taken.
         parts_lost: the store lost parts without a trace.
+        ordinary: the places of the messages that are ordinary steps.
         native, converted, copied: what steps used, as stored, as converted, and as copied.
     """
 
@@ -48,6 +50,7 @@ class Frame:
     history: History
     gone: frozenset[int] = frozenset()
     parts_lost: bool = False
+    ordinary: set[int] = field(default_factory=set)
     native: Sum = field(default_factory=Sum)
     converted: Sum = field(default_factory=Sum)
     copied: Sum = field(default_factory=Sum)
@@ -120,16 +123,12 @@ class Frame:
         """Return whether nothing was said of a message yet."""
         return self.accounts.is_open(self._numbers[place])
 
-    def settle(self, place: int, lowered: Lowered, entry_id: str, code: str = "") -> None:
-        """Account for a message, and for its parts that are no entry of their own."""
+    def settle(self, place: int, beside: Iterable[int], entry_id: str, code: str = "") -> None:
+        """Account for a message, and for its parts beside its items, given by their places."""
         self.accounts.entry(self._numbers[place], entry_id, code=code)
-        self.settle_beside(place, lowered, entry_id)
-
-    def settle_beside(self, place: int, lowered: Lowered, entry_id: str) -> None:
-        """Account for the parts of a message that are no entry of their own."""
         parts, numbers = self.records[place].parts, self._parts[place]
         known: list[int] = []
-        for part in lowered.beside:
+        for part in beside:
             found = parts[part].part
             kind = found.value.get("type") if found is not None else None
             if type(kind) is str and kind in _KNOWN_PARTS:
@@ -139,9 +138,15 @@ class Frame:
                 self.accounts.find("unknown-part", self.records[place].id)
         self.accounts.folded_all(known, entry_id)
 
-    def numbers(self, place: int) -> range:
-        """Return the numbers of a message's parts in the account."""
-        return self._parts[place]
+    def settle_step(
+        self, place: int, step: Ordinary, written: Sequence[str], entry_id: str
+    ) -> None:
+        """Account for an ordinary step: each of its items was written, the response as well."""
+        numbers, accounts = self._parts[place], self.accounts
+        accounts.entries([numbers[part] for part in step.parts], written)
+        accounts.entry(self._numbers[place], entry_id)
+        accounts.folded_all([numbers[part] for part in step.beside], entry_id)
+        self.ordinary.add(place)
 
     def settle_part(self, place: int, part: int, entry_id: str) -> None:
         """Say that a part became an entry."""

@@ -130,6 +130,12 @@ class History:
         start = self._places.get(part.tail_start_id) if part and part.tail_start_id else None
         return question if start is None or start >= question else start
 
+    def only_grows(self, upto: int) -> bool:
+        """Return whether requests up to a place hold every message before them, unchanged."""
+        summaries = self._summaries
+        compacted = bool(summaries) and summaries[0] < upto
+        return not (compacted or self._pruned or self._deleted)
+
     def sent(self, upto: int, at: int, rules: Rules) -> list[Unit]:
         """Return what a request held that was made at a time, before the message at a place.
 

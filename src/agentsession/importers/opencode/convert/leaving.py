@@ -14,6 +14,7 @@ from agentsession.importers.fold import continues
 from agentsession.importers.opencode.convert.frame import Frame
 from agentsession.importers.opencode.convert.history import History
 from agentsession.importers.opencode.convert.lowering import lower
+from agentsession.importers.opencode.convert.rules import Rules
 
 _EVER: Final = 1 << 62
 """Later than any time a store holds."""
@@ -25,9 +26,13 @@ class Alignment:
 
     Attributes:
         agreed: how many items at the beginning of both.
+        upto: the context is what was sent of the messages before this place.
+        rules: by the rules of that release.
     """
 
     agreed: int = 0
+    upto: int = -1
+    rules: Rules | None = None
     _renewed: int = -1
 
     def agreed_with(self, history: History) -> int:
@@ -36,9 +41,15 @@ class Alignment:
             self._renewed, self.agreed = history.renewed, 0
         return self.agreed
 
+    def wrote(self, place: int) -> None:
+        """Say that a message was written as later requests hold it, behind what agreed."""
+        if self.upto == place:
+            self.upto = place + 1
+
     def begin_anew(self) -> None:
         """Forget what agreed."""
         self.agreed, self._renewed = 0, -1
+        self.upto = -1
 
 
 class Leaf:

@@ -29,17 +29,17 @@ from agentsession.importers.opencode.convert.units import (
     text_part,
     user_item,
 )
-from agentsession.importers.opencode.convert.usage import NO_COUNTS, Counts, counts_of
+from agentsession.importers.opencode.convert.usage import NO_COUNTS, Counts, counts_in
 from agentsession.importers.opencode.records import MessageRecord, PartRecord
 from agentsession.importers.opencode.v1 import Message, Part, ToolState
 
 COMPACTION_QUESTION: Final = "What did we do so far?"
 SUBTASK_QUESTION: Final = "The following tool was executed by the user"
 _UNSENT_FILES: Final = frozenset({"text/plain", "application/x-directory"})
-_IDS: Final = frozenset({"id", "sessionID", "messageID"})
-_IN_SPOKEN: Final = _IDS | {"type", "text", "metadata"}
+IDS: Final = frozenset({"id", "sessionID", "messageID"})
+_IN_SPOKEN: Final = IDS | {"type", "text", "metadata"}
 _SPOKEN_TIMED: Final = frozenset({"type", "text", "time"})
-_IN_CALL: Final = _IDS | {"type", "callID", "tool", "metadata", "state"}
+_IN_CALL: Final = IDS | {"type", "callID", "tool", "metadata", "state"}
 _IN_OUTPUT: Final = frozenset({"input", "output", "error"})
 _SPOKEN: Final = frozenset({names.PART_TEXT, names.PART_REASONING, names.PART_STEP_START})
 _NO_KEY: Final = "ProviderAuthError"
@@ -155,7 +155,7 @@ def _lower_user(lowered: Lowered, rules: Rules) -> None:
         if part is None:
             continue
         said = _user_part(part, rules)
-        rest = without(part.value, _IDS)
+        rest = without(part.value, IDS)
         if said is not None:
             content.append(said)
             hidden = hidden and part.synthetic
@@ -196,19 +196,13 @@ class _Assistant:
         self._lowered = lowered
         self._rules = rules
         self._step = 0
-        info = lowered.info
-        read = info.value.get
-        wrote = {
-            "provider": values.string(read("providerID")),
-            "model": values.string(read("modelID")),
-        }
         self._message = {"message": lowered.record.id}
-        self._wrote = {name: value for name, value in wrote.items() if value}
+        self._wrote = wrote(lowered.info.value)
         self._origin: dict[str, Any] = {**self._message, **self._wrote}
 
     def run(self) -> None:
         lowered = self._lowered
-        lowered.counts = counts_of(lowered.info.tokens)
+        lowered.counts = counts_in(lowered.info.value.get("tokens"))
         steps, beside, kinds = lowered.steps, lowered.beside, lowered.kinds
         own: list[Unit] = []
         outputs: list[Unit] = []
@@ -235,7 +229,7 @@ class _Assistant:
                         lowered.outputs.append(outputs)
                         self._begin_step(len(steps) - 1)
                     fresh = True
-                rest = value if _IDS.isdisjoint(value) else without(value, _IDS)
+                rest = value if IDS.isdisjoint(value) else without(value, IDS)
                 beside[place] = {"id": found.id, **rest}
                 continue
             empty = fresh = False
@@ -253,12 +247,8 @@ class _Assistant:
             words = ""
         secret = ""
         if metadata is not None:
-            kept, secret, place_of_secret = secret_of(metadata)
-            origin = origin.copy()
-            if kept:
-                origin["metadata"] = kept
-            if place_of_secret:
-                origin["encrypted"] = place_of_secret
+            more, secret = told_by(metadata)
+            origin = {**origin, **more}
         start = end = None
         if isinstance(time, dict):
             start, end = values.millis(time.get("start")), time.get("end")
@@ -353,6 +343,22 @@ class _Assistant:
         lowered.later[name] = Unit((name, NOTICED), notice, origin, None, {}, place, hidden=True)
         if rest:
             lowered.unsettled[place] = {"id": name, "state": rest}
+
+
+def wrote(info: Mapping[str, Any]) -> dict[str, str]:
+    """Return the provider and the model that wrote a message, for the origin of its items."""
+    provider, model = values.string(info.get("providerID")), values.string(info.get("modelID"))
+    told = {"provider": provider, "model": model}
+    return told if provider and model else {name: value for name, value in told.items() if value}
+
+
+def told_by(metadata: object) -> tuple[dict[str, Any], str]:
+    """Return what a provider's metadata adds to an item's origin, and the secret it holds."""
+    kept, secret, place = secret_of(metadata)
+    more: dict[str, Any] = {"metadata": kept} if kept else {}
+    if place:
+        more["encrypted"] = place
+    return more, secret
 
 
 def _with_media(said: str, state: ToolState) -> list[dict[str, Any]]:

@@ -176,7 +176,8 @@ class _Conversion:
     def _weigh(self) -> None:
         """Be loud about content of types that nobody knows. Spec: decision D11."""
         read, rows = self._chosen.read.messages, self._chosen.rows_read.rows
-        unknown = unknown_bytes(read, rows)
+        ordinary = self._v1.frame.ordinary if self._v1 is not None else frozenset[int]()
+        unknown = unknown_bytes(read, rows, ordinary)
         if unknown and unknown * _LOUD > all_bytes(read, rows):
             self._accounts.find("unknown-content", self._id)
 
@@ -321,7 +322,8 @@ class _Conversion:
 
     def _totals(self, types: Counter[str], records: tuple[Any, ...]) -> Mapping[str, Any]:
         kinds = Counter([record.kind for record in records])
-        outcomes = Counter([record.disposition for record in records])
+        # Not the outcomes themselves: to hash a member of an enumeration takes a call.
+        outcomes = Counter([str(record.disposition) for record in records])
         v1 = self._v1.frame if self._v1 is not None else None
         conversions = [c for c in (v1, self._v2) if c is not None]
         sums = {
@@ -331,7 +333,7 @@ class _Conversion:
         return {
             "records": len(records),
             "kinds": dict(kinds),
-            "dispositions": {str(name): count for name, count in outcomes.items()},
+            "dispositions": dict(outcomes),
             "copies": [copy.name for copy in self._source.copies(self._id)],
             "taken": self._home.name,
             "why": self._chosen.why,

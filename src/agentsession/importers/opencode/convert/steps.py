@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from agentsession.importers.opencode import names, values
 from agentsession.importers.opencode.convert.clock import EARLIEST, LATEST, is_plausible
-from agentsession.importers.opencode.convert.draft import NAMESPACE
+from agentsession.importers.opencode.convert.draft import (
+    DISPATCH,
+    NAMESPACE,
+    RESPONSE,
+    Pending,
+    origin_of,
+)
 from agentsession.importers.opencode.convert.frame import MESSAGE_IDS, Frame
 from agentsession.importers.opencode.convert.lowering import Lowered, without
+from agentsession.importers.opencode.convert.ordinary import Ordinary
 from agentsession.importers.opencode.convert.outcomes import status_of
-from agentsession.importers.opencode.convert.rules import release_of
-from agentsession.importers.opencode.convert.together import spelled_together
+from agentsession.importers.opencode.convert.rules import Rules, release_of
 from agentsession.importers.opencode.convert.units import Unit
-from agentsession.importers.opencode.convert.usage import usage_from
+from agentsession.importers.opencode.convert.usage import Counts, usage_from
 from agentsession.importers.opencode.records import Revert
-from agentsession.importers.opencode.spelling import Spelling, dispatch_spelling
+from agentsession.importers.opencode.spelling import Spelling, dispatch_spelling, spelled
 from agentsession.importers.opencode.v1 import Message, child_of
 from agentsession.record_entries import LinkEntry
 
@@ -97,11 +103,6 @@ class Steps:
         # message said after its first outputs is therefore behind it. Spec: opencode 6.3.
         last = next((at for at, found in enumerate(lowered.outputs) if found), -1)
         last = last if last >= 0 else len(lowered.steps) - 1
-        if request and lowered.plain and len(lowered.steps) == 1 and not skip:
-            entry_id = self._write_together(place, lowered)
-        if entry_id:
-            self._settle(place, lowered, entry_id)
-            return
         for step, units in enumerate(lowered.steps):
             calls: list[tuple[Unit, str]] = []
             response = frame.records[place].id if request and step <= last else ""
@@ -124,52 +125,40 @@ class Steps:
         self._settle(place, lowered, entry_id)
 
     def _settle(self, place: int, lowered: Lowered, entry_id: str) -> None:
-        self._frame.settle(place, lowered, entry_id)
+        self._frame.settle(place, lowered.beside, entry_id)
         if lowered.unsettled:
             self.unsettled += lowered.unsettled.values()
 
-    def _write_together(self, place: int, lowered: Lowered) -> str:
-        """Write a message of one step, if its entries can be spelled together.
+    def response_of(
+        self, step: Ordinary, info: Message, rules: Rules
+    ) -> tuple[dict[str, Any], Spelling] | None:
+        """Return the members of an ordinary step's response and how they are spelled.
 
-        Returns:
-            The response's id; empty when nothing was written.
+        ``None`` when the step has to be written as any other: only the exact way can spell
+        them, or a staged revert begins within it.
         """
-        frame, own, outputs = self._frame, lowered.steps[0], lowered.outputs[0]
-        name = frame.records[place].id
-        members = self._members(place, lowered)
-        said = None
-        if self._awaited is None:
-            said = spelled_together(own, outputs, name, members)
-        if said is None:
-            return ""
-        mine, returned, responded = said
-        at, numbers, put = frame.at(place), frame.numbers(place), frame.draft.put_spelled
-        calls: list[tuple[Unit, str]] = []
-        parts: list[int] = []
-        written: list[str] = []
-        for unit, spelling in zip(own, mine, strict=True):
-            time = unit.time
-            if time is None or not EARLIEST <= time < LATEST:
-                time = at
-            target = put(unit, spelling, time, name)
-            assert unit.part is not None
-            parts.append(numbers[unit.part])
-            written.append(target)
-            if unit.item["type"] == "function_call":
-                calls.append((unit, target))
-                if unit.item["name"] == "invalid":
-                    self._note_invalid(place, unit)
-        entry_id = self._responded(place, lowered, members, responded)
-        self._dispatch(place, calls)
-        for unit, spelling in zip(outputs, returned, strict=True):
-            time = unit.time
-            if time is None or not EARLIEST <= time < LATEST:
-                time = at
-            written.append(put(unit, spelling, time, ""))
-            assert unit.part is not None
-            parts.append(numbers[unit.part])
-        frame.accounts.entries(parts, written)
-        return entry_id
+        if self._awaited is not None:
+            return None
+        members = _members(step.name, info, rules, step.counts, step.beside)
+        said = spelled(members, plain=True)
+        return None if said is None else (members, said)
+
+    def write_ordinary(
+        self, place: int, step: Ordinary, members: Mapping[str, Any], responded: Spelling
+    ) -> None:
+        """Write an ordinary step, its response given by its members and their spelling."""
+        frame, info, name = self._frame, self._frame.info(place), step.name
+        line, canonical = responded[0][1:], responded[1]
+        done = self.done(place, info)
+        origin = f'"{name}","response"'
+        response: Pending = (RESPONSE, line, canonical, origin, done, members, "")
+        *written, entry_id = frame.draft.extend([*step.own, response])
+        if step.calls:
+            dispatches = step.dispatches(written)
+            written += frame.draft.extend([*dispatches, *step.outputs])[len(dispatches) :]
+        frame.draft.hold(step.keys, written)
+        frame.converted.count(step.counts, info.value.get("cost"))
+        frame.settle_step(place, step, written, entry_id)
 
     def splits(self, place: int, lowered: Lowered) -> bool:
         """Return whether a later request left out some of a message's own items."""
@@ -222,9 +211,7 @@ class Steps:
             at = frame.at(place)
         entry_id = frame.draft.put(unit, at, response=response, role=role)
         if part is not None:
-            numbers = frame.numbers(place)
-            if part < len(numbers):
-                frame.accounts.entry(numbers[part], entry_id)
+            frame.settle_part(place, part, entry_id)
         return entry_id
 
     def _note_invalid(self, place: int, unit: Unit) -> None:
@@ -241,49 +228,15 @@ class Steps:
         return frame.draft.note(data, frame.records[place].id, "message", frame.at(place))
 
     def _respond(self, place: int, lowered: Lowered) -> str:
-        return self._responded(place, lowered, self._members(place, lowered), None)
-
-    def _responded(
-        self, place: int, lowered: Lowered, members: dict[str, Any], said: Spelling | None
-    ) -> str:
-        """Write a response by its members, spelled already or not."""
         frame, info = self._frame, lowered.info
-        name, done = frame.records[place].id, self.done(place, info)
-        frame.converted.count(lowered.counts, info.value.get("cost"))
-        if said is not None:
-            return frame.draft.write_spelled(
-                "response", said, name, "response", millis=done, told=members
-            )
-        return frame.draft.write("response", members, name, "response", done, plain=lowered.plain)
-
-    def _members(self, place: int, lowered: Lowered) -> dict[str, Any]:
-        """Return the members of a response, in the order they are written."""
-        frame, info = self._frame, lowered.info
-        status, incomplete, error = status_of(info)
-        native: dict[str, Any] = {
-            **without(info.value, _IN_RESPONSE),
-            "release": release_of(frame.timeline.rules(place).version),
-        }
-        if lowered.beside:
-            native["parts"] = [*lowered.beside.values()]
+        name, rules = frame.records[place].id, frame.timeline.rules(place)
+        members = _members(name, info, rules, lowered.counts, lowered.beside)
         lost = frame.lost(place)
         if lost is not None:
-            native["lost_parts"] = lost
-        members = response_members(
-            frame.records[place].id,
-            values.string(info.value.get("modelID")),
-            status,
-            usage_from(lowered.counts, info.tokens),
-        )
-        if incomplete is not None:
-            members["incomplete"] = incomplete
-        if error is not None:
-            members["error"] = error
-        members[NAMESPACE] = native
-        provider = values.string(info.value.get("providerID"))
-        if provider:
-            members["provider"] = provider
-        return members
+            members[NAMESPACE]["lost_parts"] = lost
+        frame.converted.count(lowered.counts, info.value.get("cost"))
+        done = self.done(place, info)
+        return frame.draft.write("response", members, name, "response", done, plain=lowered.plain)
 
     def _dispatch(self, place: int, calls: Sequence[tuple[Unit, str]]) -> None:
         """Write, for each call whose tool began, its child session and its dispatch."""
@@ -301,8 +254,37 @@ class Steps:
             child = child_of(state.get("metadata"))
             if child:
                 draft.add(LinkEntry.subsession(child, call_id), name, "link", at)
-            said = dispatch_spelling(call_id, target)
-            draft.write_spelled("dispatch", said, name, "dispatch", millis=at)
+            line, canonical = dispatch_spelling(call_id, target)
+            place_in = origin_of(name, "dispatch")
+            draft.extend([(DISPATCH, line[1:], canonical, place_in, at, None, "")])
+
+
+def _members(
+    name: str, info: Message, rules: Rules, counts: Counts, beside: Mapping[int, dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the members of a response, in the order they are written."""
+    status, incomplete, error = status_of(info)
+    native: dict[str, Any] = {
+        **without(info.value, _IN_RESPONSE),
+        "release": release_of(rules.version),
+    }
+    if beside:
+        native["parts"] = [*beside.values()]
+    members = response_members(
+        name,
+        values.string(info.value.get("modelID")),
+        status,
+        usage_from(counts, values.member(info.value.get("tokens"), "total")),
+    )
+    if incomplete is not None:
+        members["incomplete"] = incomplete
+    if error is not None:
+        members["error"] = error
+    members[NAMESPACE] = native
+    provider = values.string(info.value.get("providerID"))
+    if provider:
+        members["provider"] = provider
+    return members
 
 
 def response_members(

@@ -27,35 +27,36 @@ _NAMES: Final = ("input", "output", "reasoning", "cache_read", "cache_write")
 
 def usage_of(tokens: Tokens | None) -> dict[str, Any] | None:
     """Return a step's counts as usage, ``None`` when the step recorded none."""
-    return None if tokens is None else usage_from(counts_of(tokens), tokens)
+    if tokens is None:
+        return None
+    return usage_from(counts_in(tokens.value), tokens.value.get("total"))
 
 
-def usage_from(counts: Counts, tokens: Tokens | None) -> dict[str, Any] | None:
-    """Return a step's usage from its counts, ``None`` when all are 0."""
-    if tokens is None or not any(counts):
+def usage_from(counts: Counts, total: object) -> dict[str, Any] | None:
+    """Return a step's usage from its counts and its own total, ``None`` when all are 0."""
+    if not any(counts):
         return None
     fresh, made, reasoning, read, write = counts
     given = fresh + read + write
     details: dict[str, Any] = {"cached_tokens": read}
     if write:
         details["cache_creation_tokens"] = write
-    total = values.count(tokens.value.get("total"))
-    if reasoning and total == given + made + reasoning:
+    whole = values.count(total)
+    if reasoning and whole == given + made + reasoning:
         made += reasoning
     return {
         "input_tokens": given,
         "output_tokens": made,
-        "total_tokens": total or given + made,
+        "total_tokens": whole or given + made,
         "input_tokens_details": details,
         "output_tokens_details": {"reasoning_tokens": reasoning},
     }
 
 
-def counts_of(tokens: Tokens | None) -> Counts:
-    """Return a step's counts; 0 for what it does not say."""
-    if tokens is None:
+def counts_in(value: object) -> Counts:
+    """Return the counts of a step's tokens; 0 for what they do not say."""
+    if not isinstance(value, dict):
         return NO_COUNTS
-    value = tokens.value
     cache = value.get("cache")
     cached = (cache.get("read"), cache.get("write")) if isinstance(cache, dict) else (0, 0)
     given = (value.get("input"), value.get("output"), value.get("reasoning"), *cached)
@@ -79,7 +80,7 @@ class Sum:
 
     def add(self, tokens: Tokens | None, cost: object) -> None:
         """Add a step."""
-        self.count(counts_of(tokens), cost)
+        self.count(NO_COUNTS if tokens is None else counts_in(tokens.value), cost)
 
     def count(self, counts: Counts, cost: object) -> None:
         """Add a step of these counts."""

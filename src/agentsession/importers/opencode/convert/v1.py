@@ -17,6 +17,8 @@ from agentsession.importers.opencode.convert.frame import Frame, named
 from agentsession.importers.opencode.convert.history import History
 from agentsession.importers.opencode.convert.leaving import Alignment, Leaf
 from agentsession.importers.opencode.convert.lowering import SUBTASK_QUESTION, Lowered
+from agentsession.importers.opencode.convert.ordinary import ordinary
+from agentsession.importers.opencode.convert.rules import Rules
 from agentsession.importers.opencode.convert.steps import Steps
 from agentsession.importers.opencode.convert.timeline import Timeline
 from agentsession.importers.opencode.convert.turns import Turns, ends_turn
@@ -102,6 +104,8 @@ class V1Conversion:
         info = self.frame.records[place].info
         if info is None:
             return
+        if info.role == names.ROLE_ASSISTANT and self._ordinary(place, info):
+            return
         self.frame.note_lost(place)
         if info.role == names.ROLE_USER:
             self._user(place)
@@ -162,9 +166,13 @@ class V1Conversion:
             usage: the usage of a summary call.
             native: what OpenCode recorded of it.
         """
-        frame, at = self.frame, self.frame.at(cause)
-        sent = frame.history.sent(upto, at, frame.timeline.rules(cause))
-        keys, alignment = self._draft.keys, self._alignment
+        frame, at, alignment = self.frame, self.frame.at(cause), self._alignment
+        rules = frame.timeline.rules(cause)
+        if self._is_aligned(upto, rules):
+            return ""
+        sent = frame.history.sent(upto, at, rules)
+        keys = self._draft.keys
+        alignment.upto, alignment.rules = upto, rules
         agreed = alignment.agreed_with(frame.history)
         alignment.agreed = len(sent)
         if continues(keys[agreed:], [unit.key for unit in sent[agreed:]]):
@@ -184,6 +192,12 @@ class V1Conversion:
                 self._accounts.find(code, name, new)
         self._accounts.find("history-folded", name)
         return self._draft.fold(sent, name, at, usage=usage, native=native)
+
+    def _is_aligned(self, upto: int, rules: Rules) -> bool:
+        """Return whether the context is known to be what a request by some rules held."""
+        alignment = self._alignment
+        known = alignment.upto == upto and alignment.rules is rules
+        return known and self.frame.history.only_grows(upto)
 
     def _late(self, unit: Unit, at: int) -> None:
         """Append an item that was first sent after its place in the store."""
@@ -221,9 +235,10 @@ class V1Conversion:
             entry_id = self._draft.note(frame.told(place, lowered), name, "user", at)
             lost = frame.lost(place) is not None
             code = "unreadable-parts" if lost else "message-lowers-to-nothing"
-            frame.settle(place, lowered, entry_id, code=code)
-            return
-        self._put_user(place, lowered, at)
+            frame.settle(place, lowered.beside, entry_id, code=code)
+        else:
+            self._put_user(place, lowered, at)
+        self._alignment.wrote(place)
 
     def _put_user(self, place: int, lowered: Lowered, at: int, role: str = "item") -> None:
         unit = lowered.steps[0][0]
@@ -233,7 +248,7 @@ class V1Conversion:
         entry_id = self._draft.put(
             unit, at, role=role, native=told, plain=lowered.plain, queued_from=queued
         )
-        self.frame.settle(place, lowered, entry_id)
+        self.frame.settle(place, lowered.beside, entry_id)
 
     def _follows_a_kill(self, place: int) -> bool:
         """Return whether the step before a message was killed: its turn is then over."""
@@ -284,6 +299,27 @@ class V1Conversion:
         else:
             self.steps.write(place, lowered, request=request)
             self._end_turn(place, info, request=request)
+            if not lowered.later:
+                self._alignment.wrote(place)
+
+    def _ordinary(self, place: int, info: Message) -> bool:
+        """Write an assistant's message if it is an ordinary step; return whether it is."""
+        frame = self.frame
+        if place < frame.copies:
+            return False
+        rules = frame.timeline.rules(place)
+        step = ordinary(frame.records[place])
+        response = None if step is None else self.steps.response_of(step, info, rules)
+        if step is None or response is None:
+            return False
+        frame.native.count(step.counts, info.value.get("cost"))
+        if not self._is_aligned(place, rules):
+            self._align(place, place)
+        self._configuration.follow(place, info, rules)
+        self.steps.write_ordinary(place, step, *response)
+        self._end_turn(place, info, request=True)
+        self._alignment.wrote(place)
+        return True
 
     def _only_lost(self, place: int, lowered: Lowered) -> bool:
         """Return whether a message holds nothing only because its parts cannot be read.

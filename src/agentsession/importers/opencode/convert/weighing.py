@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Final
 
 from agentsession.importers.opencode import names
@@ -12,10 +12,20 @@ _ROLES: Final = frozenset({names.ROLE_USER, names.ROLE_ASSISTANT})
 _KNOWN_PARTS: Final = frozenset(names.KNOWN_PARTS)
 
 
-def unknown_bytes(messages: Iterable[MessageRecord], rows: Iterable[Row2]) -> int:
-    """Return how many bytes are of a role or a type that OpenCode never wrote."""
+def unknown_bytes(
+    messages: Iterable[MessageRecord], rows: Iterable[Row2], ordinary: Container[int] = ()
+) -> int:
+    """Return how many bytes are of a role or a type that OpenCode never wrote.
+
+    Args:
+        messages: V1 messages.
+        rows: V2 rows.
+        ordinary: the places of messages that hold none.
+    """
     unknown = 0
-    for message in messages:
+    for place, message in enumerate(messages):
+        if place in ordinary:
+            continue
         role = message.info.role if message.info is not None else names.ROLE_USER
         if role not in _ROLES:
             unknown += _bytes(message)
