@@ -117,7 +117,7 @@ class TreeDraft:
         if unit.origin:
             more += (b',"origin":', unit.origin)
         place = (unit.native_id, unit.role, '{"item":')
-        added = self._write(node, ItemEntry.TYPE, place, (unit.text, rest), unit.ts, more)
+        added = self._write(node, ItemEntry.TYPE, place, (unit.text, rest), unit.ts, more=more)
         return self._placed(node, unit, added)
 
     def _placed(self, node: Node, unit: Unit | TextUnit, added: str) -> Node:
@@ -261,6 +261,7 @@ class TreeDraft:
         place: tuple[str, str, str],
         said: tuple[bytes, bytes],
         ts: str,
+        *,
         more: Sequence[bytes] = (),
     ) -> str:
         """Append an entry given as pieces of JSON text below a node; return its id.

@@ -113,7 +113,7 @@ def blocks_fit(content: object) -> bool:
         if block.caller is not NOTHING and not _fits(_caller, block.caller):
             return False
         # Most results are one string.
-        if kind is ResultBlock and memoryview(block.content)[0] != _QUOTE:
-            if not _fits(_parts, block.content):
-                return False
+        is_words = kind is CallBlock or memoryview(block.content)[0] == _QUOTE
+        if not is_words and not _fits(_parts, block.content):
+            return False
     return True

@@ -114,6 +114,11 @@ class PlainHead(msgspec.Struct, gc=False):
     aborted: Any = msgspec.field(default=None, name="isAbortedMidStream")
     subtype: str | None = None
     tool_result: ToolResult = msgspec.field(default=None, name="toolUseResult")
+    # What only a first look at a log asks for.
+    session: str | None = msgspec.field(default=None, name="sessionId")
+    request_id: Any = msgspec.field(default=None, name="requestId")
+    asked_in: str | None = msgspec.field(default=None, name="requestSessionId")
+    compaction: Text = msgspec.field(default=NOTHING, name="compactMetadata")
     message: PlainMessage | None = None
 
 
@@ -147,6 +152,8 @@ class AnyHead(PlainHead, gc=False):
     error: Any = msgspec.field(default=None, name="isApiErrorMessage")
     subtype: Any = None
     tool_result: Text = msgspec.field(default=NOTHING, name="toolUseResult")  # type: ignore[assignment]
+    session: Any = msgspec.field(default=None, name="sessionId")
+    asked_in: Any = msgspec.field(default=None, name="requestSessionId")
     message: AnyMessage | None = None
 
 
@@ -195,6 +202,14 @@ def _is_unlike(line: bytes) -> bool:
     if b"\\u" not in line:
         return False
     return not line.startswith(_WRITTEN) or _COLOURS.search(line) is not None
+
+
+def plain_head(line: bytes) -> Head | None:
+    """Return the head of a line of plain blocks; ``None`` for any other."""
+    try:
+        return _plain(line)
+    except REFUSALS:
+        return None
 
 
 def fast_head(line: bytes) -> Head:

@@ -16,6 +16,13 @@ import msgspec
 from agentsession import text
 from agentsession.errors import AgentSessionError
 from agentsession.importers.claude_code import names
+from agentsession.importers.claude_code.heads import (
+    NOTHING,
+    Head,
+    PlainMessage,
+    Text,
+    plain_head,
+)
 from agentsession.importers.claude_code.lines import (
     REFUSALS,
     Agent,
@@ -29,6 +36,7 @@ from agentsession.importers.claude_code.lines import (
     value_of,
 )
 from agentsession.importers.claude_code.places import AGENT, is_agent_name
+from agentsession.importers.claude_code.records import Record, records_of
 from agentsession.stores.layout import id_problem
 
 _HEAD: Final = 6
@@ -88,9 +96,6 @@ class Log:
         return is_agent_name(self.path.name)
 
 
-_NOTHING: Final = msgspec.Raw(b"")
-
-
 class _Block(msgspec.Struct, gc=False):
     name: Any = None
 
@@ -104,16 +109,16 @@ class _Message(msgspec.Struct, gc=False):
 class _Seen(msgspec.Struct, rename="camel", gc=False):
     type: str | None = None
     uuid: str | None = None
-    parent_uuid: Any = None
-    session_id: str | None = None
+    parent: Any = msgspec.field(default=None, name="parentUuid")
+    session: str | None = msgspec.field(default=None, name="sessionId")
     timestamp: str | None = None
     version: str | None = None
     cwd: str | None = None
-    is_sidechain: bool | None = None
+    sidechain: bool | None = msgspec.field(default=None, name="isSidechain")
     request_id: Any = None
-    request_session_id: str | None = None
-    compact_metadata: msgspec.Raw = _NOTHING
-    tool_use_result: ToolResult = None
+    asked_in: str | None = msgspec.field(default=None, name="requestSessionId")
+    compaction: Text = msgspec.field(default=NOTHING, name="compactMetadata")
+    tool_result: ToolResult = msgspec.field(default=None, name="toolUseResult")
     summary: Any = None
     leaf_uuid: Any = None
     ai_title: Any = None
@@ -125,34 +130,50 @@ _decode: Final = msgspec.json.Decoder(_Seen).decode
 _STRINGS: Final = (
     "type",
     "uuid",
-    "session_id",
+    "session",
     "timestamp",
     "version",
     "cwd",
-    "request_session_id",
+    "asked_in",
 )
 _NAMES: Final = {field.name: field.encode_name for field in msgspec.structs.fields(_Seen)}
 
 
-def look(path: Path) -> Log:
-    """Return what a first look at a file finds."""
+def look(path: Path, kept: list[Record] | None = None) -> Log:
+    """Return what a first look at a file finds.
+
+    Args:
+        path: the file.
+        kept: takes the records of the file, where they are wanted.
+    """
     log = Log(path, path.stem)
     if log.is_agent:
         log.agent = path.stem.removeprefix(AGENT)
         log.meta = _meta(path)
     try:
-        for line in raw_lines(path):
+        for number, line in enumerate(raw_lines(path)):
             log.records += 1
-            try:
-                seen = _decode(line)
-            except REFUSALS:
-                if not is_blank(line):
-                    _look_exactly(log, line)
+            head = None if kept is None else plain_head(line)
+            if head is not None and head.type in names.TREE:
+                _look_at(log, head, line)
             else:
-                _look_at(log, seen, line)
+                _look_alone(log, line)
+            if kept is not None:
+                kept += records_of(line, 0, number, head)
     except OSError:
         log.unreadable = True
     return log
+
+
+def _look_alone(log: Log, line: bytes) -> None:
+    """Look at a line of which no more is decoded."""
+    try:
+        seen = _decode(line)
+    except REFUSALS:
+        if not is_blank(line):
+            _look_exactly(log, line)
+    else:
+        _look_at(log, seen, line)
 
 
 def _look_exactly(log: Log, line: bytes) -> None:
@@ -165,9 +186,9 @@ def _look_exactly(log: Log, line: bytes) -> None:
             continue
         told = {n: value_of(members.get(wire)) for n, wire in _NAMES.items() if n != "message"}
         told |= {name: string(told[name]) for name in _STRINGS}
-        told["is_sidechain"] = told["is_sidechain"] is True
-        told["compact_metadata"] = members.get("compactMetadata", _NOTHING)
-        told["tool_use_result"] = Agent(agent_of(members.get("toolUseResult")))
+        told["sidechain"] = told["sidechain"] is True
+        told["compaction"] = members.get("compactMetadata", NOTHING)
+        told["tool_result"] = Agent(agent_of(members.get("toolUseResult")))
         message = value_of(members.get("message"))
         inner = None
         if isinstance(message, dict):
@@ -184,10 +205,11 @@ def _meta(path: Path) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _look_at(log: Log, seen: _Seen, line: bytes) -> None:
+def _look_at(log: Log, seen: _Seen | Head, line: bytes) -> None:
     kind, uuid = seen.type or "", seen.uuid or ""
     if kind not in names.TREE:
-        _look_at_title(log, seen, kind)
+        if isinstance(seen, _Seen):
+            _look_at_title(log, seen, kind)
         if kind in names.BOOKKEEPING or not uuid:
             # A fork copies records of the tree alone: others say when the file itself was begun.
             stamp = seen.timestamp
@@ -217,17 +239,15 @@ def _look_at_title(log: Log, seen: _Seen, kind: str) -> None:
             log.summaries.append((string(seen.leaf_uuid), title))
 
 
-def _look_at_tree(log: Log, seen: _Seen, uuid: str) -> None:
-    stamp, session = seen.timestamp or "", seen.session_id or ""
+def _look_at_tree(log: Log, seen: _Seen | Head, uuid: str) -> None:
+    stamp, session = seen.timestamp or "", seen.session or ""
     log.last = max(log.last, stamp)
     log.end = uuid
     if not log.first or stamp < log.first:
         log.first = stamp
     if seen.version and seen.version != log.release:
         log.release = seen.version
-    if log.tree <= _HEAD or (
-        seen.compact_metadata is not _NOTHING and bytes(seen.compact_metadata)
-    ):
+    if log.tree <= _HEAD or seen.compaction is not NOTHING:
         log.head.add(key_of(uuid))
     if log.release.startswith(("0.", "1.")):
         log.uuids.add(key_of(uuid))
@@ -239,8 +259,10 @@ def _look_at_tree(log: Log, seen: _Seen, uuid: str) -> None:
         log.foreign = session
 
 
-def _look_at_answer(log: Log, seen: _Seen, message: _Message, uuid: str, line: bytes) -> None:
-    origin = seen.request_session_id
+def _look_at_answer(
+    log: Log, seen: _Seen | Head, message: _Message | PlainMessage, uuid: str, line: bytes
+) -> None:
+    origin = seen.asked_in
     if origin and origin != log.name:
         log.foreign = origin
     if message.model != names.SYNTHETIC:
@@ -249,9 +271,9 @@ def _look_at_answer(log: Log, seen: _Seen, message: _Message, uuid: str, line: b
             log.copy = seen.request_id is None
         if log.answers <= _HEAD:
             log.head.add(key_of(message.id or uuid))
-    if seen.is_sidechain is not True and isinstance(message.content, list):
+    if seen.sidechain is not True and isinstance(message.content, list):
         for block in message.content:
-            if _asks(block.name):
+            if _asks(getattr(block, "name", None)):
                 _look_at_tasks(log, line)
                 break
 
@@ -268,14 +290,14 @@ def _look_at_tasks(log: Log, line: bytes) -> None:
             log.tasks.append((string(block.get("id")), string(asked.get("prompt"))))
 
 
-def _look_at_user(log: Log, seen: _Seen, uuid: str, line: bytes) -> None:
-    if seen.is_sidechain is True and not seen.parent_uuid:
+def _look_at_user(log: Log, seen: _Seen | Head, uuid: str, line: bytes) -> None:
+    if seen.sidechain is True and not seen.parent:
         words = _prompt(line)
         if log.is_agent:
             log.prompt = log.prompt or words
         else:
             log.sidechains[uuid] = words
-    agent = agent_in(seen.tool_use_result)
+    agent = agent_in(seen.tool_result)
     for block in _blocks(line) if agent else ():
         call = string(block.get("tool_use_id"))
         if call:

@@ -5,9 +5,7 @@ Spec: claude-code 2.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from datetime import datetime
 from functools import lru_cache
 from sys import intern
 from typing import TYPE_CHECKING, Any, Final
@@ -33,23 +31,17 @@ from agentsession.importers.claude_code.lines import (
     agent_in,
     is_deep,
     members_of,
+    split_tail,
     text_of,
     value_of,
 )
+from agentsession.importers.claude_code.stamps import time_of
 from agentsession.timestamp import Timestamp
 
 if TYPE_CHECKING:
     from agentsession.importers.claude_code.transcript import Answer
 
-_FIRST: Final = "2020"
-_LAST: Final = "2100"
 _LONG: Final = 800
-_MINUTE: Final = re.compile(
-    r"20[2-9]\d-(?:0[1-9]|1[0-2])-(?:[01][1-9]|10|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:", re.ASCII
-)
-_SECONDS: Final = re.compile(r"[0-5]\d\.\d{3}Z", re.ASCII)
-_IN_MINUTE: Final = len("2025-01-01T00:00:")
-_STAMP: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z", re.ASCII)
 _SPOKEN: Final = frozenset({names.USER, names.ASSISTANT})
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -57,6 +49,11 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 class Record:
     """One line of a log.
+
+    Args:
+        raw: the line.
+        file, line: where it stands.
+        plain: its head, where that was decoded before.
 
     Attributes:
         file: the number of its file among those of a conversation.
@@ -150,7 +147,7 @@ class Record:
         "version",
     )
 
-    def __init__(self, raw: bytes, file: int, line: int) -> None:
+    def __init__(self, raw: bytes, file: int, line: int, plain: Head | None = None) -> None:
         self.file = file
         self.line = line
         self.index = -1
@@ -168,7 +165,7 @@ class Record:
         self._members: Members | None = None
         self._usage: Any = None
         self.is_damaged = False
-        head = self._read(raw)
+        head = self._read(raw, plain)
         self.is_odd = head.__class__ is not Head
         self.type = intern(head.type or "")
         if self.size > _LONG and is_deep(raw):
@@ -177,11 +174,11 @@ class Record:
         self._place(head)
         self._say(head)
 
-    def _read(self, raw: bytes) -> Head:
+    def _read(self, raw: bytes, plain: Head | None) -> Head:
         needs_exact, self.is_plain = escapes(raw)
         if not needs_exact and (raw.isascii() or text.is_utf8(raw)):
             try:
-                return fast_head(raw)
+                return plain or fast_head(raw)
             except REFUSALS:
                 pass
         self.is_plain = False
@@ -207,7 +204,7 @@ class Record:
         self.cwd = intern(head.cwd or "")
         self.branch = intern(head.branch or "")
         self.request = head.request or ""
-        self.time = _time(head.timestamp) if head.timestamp else ""
+        self.time = time_of(head.timestamp) if head.timestamp else ""
         self.is_tree = bool(self.uuid)
         self.is_sidechain = head.sidechain is True
         self.is_meta = head.meta is True
@@ -387,24 +384,19 @@ class Record:
         return self.unknown
 
 
-def _time(written: str) -> str:
-    """A time as the format writes it; empty for none that can be."""
-    if _SECONDS.fullmatch(written, _IN_MINUTE) and _is_usual(written[:_IN_MINUTE]):
-        return written
-    if not _FIRST <= written[:4] < _LAST:
-        return ""
-    try:
-        if _STAMP.fullmatch(written) is not None and datetime.fromisoformat(written):
-            return written
-        return Timestamp.parse(written).text
-    except ValueError:
-        return ""
+def records_of(line: bytes, file: int, number: int, plain: Head | None = None) -> list[Record]:
+    """Return the records of a line, of which two can be glued together.
 
-
-@lru_cache(maxsize=64)
-def _is_usual(minute: str) -> bool:
-    """Whether the beginning of a time is spelled as usual; that of many is the same."""
-    return _MINUTE.fullmatch(minute) is not None
+    Args:
+        line: the line.
+        file: the number of its file.
+        number: its number there.
+        plain: its head, where that was decoded before.
+    """
+    record = Record(line, file, number, plain)
+    if not record.is_damaged:
+        return [record]
+    return [Record(part, file, number) for part in split_tail(line)]
 
 
 @lru_cache(maxsize=256)

@@ -16,7 +16,7 @@ from agentsession.importers.claude_code.copying import Folder, folders_of
 from agentsession.importers.claude_code.lines import raw_lines, split_tail
 from agentsession.importers.claude_code.looking import Log, key_of, look, string
 from agentsession.importers.claude_code.places import logs, others
-from agentsession.importers.claude_code.records import Record
+from agentsession.importers.claude_code.records import Record, records_of
 from agentsession.importers.claude_code.rules import Rules
 
 
@@ -70,7 +70,11 @@ class Sources:
         self.logs: list[Log] = []
         self.strays: list[Log] = []
         self.conversations: dict[str, Conversation] = {}
-        every = [[look(log) for log in logs(path)] for path in self.paths]
+        found = [list(logs(path)) for path in self.paths]
+        # A log that is alone is read once: what is decoded to look at it is kept for its
+        # conversion. Of several logs no more than one conversation's are held at a time.
+        self._kept: list[Record] | None = [] if sum(map(len, found)) == 1 else None
+        every = [[look(log, self._kept) for log in those] for those in found]
         self.logs += [log for found in every for log in found]
         for folder in folders_of(every):
             self._sort(folder)
@@ -193,7 +197,11 @@ class Sources:
 
     def records(self, conversation: Conversation) -> list[Record]:
         """Return the records of a conversation's files, in order."""
-        found: list[Record] = []
+        if self._kept is not None:
+            # Records change while they are converted: the next one to ask reads them anew.
+            found, self._kept = self._kept, None
+            return found
+        found = []
         for place, log in enumerate(conversation.logs):
             found += read_records(log.path, place)
         return found
@@ -250,15 +258,9 @@ def agent_session(parent: str, agent: str) -> str:
 
 def read_records(path: Path, place: int) -> Iterator[Record]:
     """Yield the records of a file; one that cannot be read has none."""
-    number = 0
     try:
-        for line in raw_lines(path):
-            record = Record(line, place, number)
-            if record.is_damaged:
-                yield from (Record(part, place, number) for part in split_tail(line))
-            else:
-                yield record
-            number += 1
+        for number, line in enumerate(raw_lines(path)):
+            yield from records_of(line, place, number)
     except OSError:
         return
 
