@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -119,6 +121,34 @@ def test_a_broken_session_of_a_store_hides_no_other(call: Caller, store: Path) -
     assert [finding["code"] for finding in done.json["findings"]].count("unreadable-source") == 1
     assert 0 < done.json["totals"]["calls"] <= whole
     assert len(done.json["groups"]) == len(files) - 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a system without pipes that have names")
+def test_a_pipe_in_a_store_is_told_and_not_waited_for(call: Caller, store: Path) -> None:
+    before = call("usage", store, "--json").json["totals"]
+    (first, *_) = sorted(store.rglob("*.jsonl"))
+    pipe = first.with_name(first.name.replace(first.stem[-4:], "0000"))
+    os.mkfifo(pipe)
+    done = call("usage", store, "--json")
+    assert (done.code, done.json["totals"]) == (1, before)
+    (problem,) = [f for f in done.json["findings"] if f["code"] == "unreadable-source"]
+    assert problem["sentence"] == f"{pipe}: cannot be read: not a regular file"
+    told = call("show", store, pipe.stem.partition("_")[2])
+    assert (told.code, told.out) == (1, "")
+    assert "not a regular file" in told.err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a system without pipes that have names")
+def test_a_pipe_that_is_named_is_read_to_its_end(call: Caller, store: Path, tmp_path: Path) -> None:
+    (first, *_) = sorted(store.rglob("*.jsonl"))
+    for command in ("usage", "show"):
+        pipe = tmp_path / command
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_bytes, args=(first.read_bytes(),))
+        writer.start()
+        done = call(command, pipe)
+        writer.join()
+        assert (done.code, done.out) == (0, call(command, first).out)
 
 
 def test_lines_that_cannot_be_read_are_named(call: Caller, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from sys import intern
 from typing import Any, Final
 
-from agentsession.findings import Finding, Report
+from agentsession.findings import Finding, Report, merged
 from agentsession.importers.numbers import ODD, ODD_SENTENCE, count
 from agentsession.importers.prices import MILLION, Price, Prices
 from agentsession.importers.usage import UNREADABLE, UsageRecord
@@ -150,6 +150,7 @@ class Count:
         self._copies = 0
         self._twice: dict[str, None] = {}
         self._alarms: list[Finding] = []
+        self._notes: list[Finding] = []
 
     def add(self, record: UsageRecord, source: int = 0) -> None:
         """Add a call.
@@ -181,8 +182,8 @@ class Count:
         self._calls[known] = _merged(first, call)
 
     def tell(self, finding: Finding) -> None:
-        """Take what could not be read, of a source or a part of one."""
-        self._alarms.append(finding)
+        """Take what could not be read, of a source or a part of one, or is to be noted."""
+        (self._alarms if finding.code == UNREADABLE else self._notes).append(finding)
 
     def failed(self, where: str, problem: str) -> None:
         """Say that a source, or a part of one, cannot be read."""
@@ -248,7 +249,7 @@ class Count:
     def _findings(
         self, totals: Sums, unpriced: Mapping[str, int], odd: Sequence[str]
     ) -> list[Finding]:
-        found = list(self._alarms)
+        found = [*self._alarms, *merged(self._notes)]
         if self._copies:
             found.append(Finding(COPIES, SENTENCES[COPIES], count=self._copies))
         if totals.incomplete:

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
+from agentsession._regular import open_regular
+
 _CHUNK: Final = 1 << 20
 
 _File = TypeVar("_File")
@@ -20,7 +22,7 @@ _File = TypeVar("_File")
 def is_beginning(path: str, other: str) -> bool:
     """Return whether a file is how another one begins; so is one that cannot be read."""
     try:
-        with open(path, "rb") as file, open(other, "rb") as whole:
+        with open_regular(path) as file, open_regular(other) as whole:
             while chunk := file.read(_CHUNK):
                 if whole.read(len(chunk)) != chunk:
                     return False

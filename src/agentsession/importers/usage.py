@@ -21,6 +21,7 @@ from agentsession.entries import (
 from agentsession.findings import Finding, merged
 from agentsession.importers.base import UNREADABLE as ALARM
 from agentsession.importers.numbers import number
+from agentsession.importers.unread import empty_file, unreadable
 from agentsession.record_entries import CustomEntry, EnvEntry
 from agentsession.timestamp import Timestamp
 
@@ -32,11 +33,10 @@ UNREADABLE: Final = "unreadable-source"
 """The code of what could not be read: calls may be missing."""
 
 _LINES: Final = "lines that cannot be read: what they counted is missing"
-_FILE: Final = "the file cannot be read"
 _CALLS: Final = (ResponseEntry, CompactionEntry, BranchSummaryEntry)
 
 Tell = Callable[[Finding], None]
-"""What is called with what could not be read."""
+"""What is called with what could not be read, and with empty files."""
 
 
 class UsageRecord(msgspec.Struct, frozen=True, gc=False):
@@ -203,8 +203,12 @@ class Unread:
     def file(self, error: OSError) -> None:
         """Say that the rest of the file cannot be read."""
         if self._tell is not None:
-            problem = f"{_FILE}: {error.strerror or error}"
-            self._tell(Finding(UNREADABLE, problem, self._path))
+            self._tell(Finding(UNREADABLE, unreadable(error), self._path))
+
+    def empty(self) -> None:
+        """Say that nothing was written to the file."""
+        if self._tell is not None:
+            self._tell(empty_file(self._path))
 
     def done(self) -> None:
         """Say what there is to say of lines."""

@@ -14,6 +14,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from agentsession._regular import descriptor
+
 DIRECTORY_MODE = 0o755
 FILE_MODE = 0o600
 LEFT_BEHIND_SECONDS = 3600
@@ -44,11 +46,7 @@ def open_file(path: Path, flags: int = os.O_RDONLY) -> int:
         OSError: when it cannot be opened; ``ELOOP`` for a symbolic link, ``EINVAL`` for
             anything else that is not a regular file.
     """
-    fd = os.open(path, flags | _CAREFUL)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise OSError(errno.EINVAL, "not a regular file", str(path))
-    return fd
+    return descriptor(path, flags | _CAREFUL)[0]
 
 
 def is_regular(path: str) -> bool:
@@ -65,12 +63,7 @@ def open_with_status(path: str) -> tuple[int, os.stat_result]:
     Raises:
         OSError: as :func:`open_file`.
     """
-    fd = os.open(path, os.O_RDONLY | _CAREFUL)
-    status = os.fstat(fd)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(fd)
-        raise OSError(errno.EINVAL, "not a regular file", path)
-    return fd, status
+    return descriptor(path, os.O_RDONLY | _CAREFUL)
 
 
 def read_all(fd: int) -> bytes:

@@ -10,6 +10,7 @@ from agentsession.importers.base import UNKNOWN_CONTENT
 from agentsession.importers.claude_code.codes import CODES
 from agentsession.importers.numbers import ODD
 from agentsession.importers.unknown import SENTENCES
+from agentsession.importers.unread import SENTENCES as FILES
 
 DOCS = Path(__file__).parents[3] / "docs" / "formats"
 
@@ -25,7 +26,7 @@ def test_every_code_is_used() -> None:
     text = "".join(
         path.read_text(encoding="utf-8") for path in package.glob("*.py") if path.name != "codes.py"
     ).replace("find(ODD,", f'find("{ODD}",')
-    own = CODES.keys() - SENTENCES.keys() - {UNKNOWN_CONTENT}
+    own = CODES.keys() - SENTENCES.keys() - FILES.keys() - {UNKNOWN_CONTENT}
     assert [code for code in own if f'"{code}"' not in text] == []
 
 

@@ -11,6 +11,7 @@ from typing import Final
 from agentsession.importers.base import UNKNOWN_CONTENT
 from agentsession.importers.numbers import ODD, ODD_SENTENCE
 from agentsession.importers.unknown import SENTENCES
+from agentsession.importers.unread import SENTENCES as FILES
 
 CODES: Final = MappingProxyType(
     {
@@ -71,6 +72,6 @@ CODES: Final = MappingProxyType(
             "a copy of the log went on in another way: what it says is kept as well, as a branch"
         ),
         "stray": "the record belongs to no conversation",
-        "unreadable-file": "the file cannot be read",
+        **FILES,
     }
 )

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from agentsession._regular import open_regular
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.lines import (
     REFUSALS,
@@ -104,7 +105,7 @@ def _most(log: Log) -> tuple[int, int, str, str]:
 def _begins(path: Path, copy: Path) -> bool:
     """Return whether a file begins with all that a copy of it has."""
     try:
-        with path.open("rb") as mine, copy.open("rb") as theirs:
+        with open_regular(path) as mine, open_regular(copy) as theirs:
             while chunk := theirs.read(_CHUNK):
                 if mine.read(len(chunk)) != chunk:
                     return False

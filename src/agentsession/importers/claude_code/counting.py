@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from agentsession._regular import open_regular
 from agentsession.importers.base import Source
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.lines import (
@@ -88,7 +89,7 @@ def file_usage(path: Path, tell: Tell | None = None) -> Iterator[UsageRecord]:
     answers = _Answers(Unread(str(path), tell))
     number = 0
     try:
-        with path.open("rb", buffering=_BUFFER) as file:
+        with open_regular(path, _BUFFER) as file:
             while chunk := file.read(_BUFFER):
                 chunk += file.readline()
                 lines = chunk.count(b"\n") + (not chunk.endswith(b"\n"))
@@ -103,6 +104,9 @@ def file_usage(path: Path, tell: Tell | None = None) -> Iterator[UsageRecord]:
                 number += lines
     except OSError as error:
         answers.unread.file(error)
+    else:
+        if not number:
+            answers.unread.empty()
     answers.unread.done()
     yield from answers.records()
 

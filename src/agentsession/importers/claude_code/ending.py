@@ -131,7 +131,7 @@ class Ending:
     def _settle(self, record: Record) -> None:
         accounts = self._accounts
         if record.is_damaged:
-            blank = record.size <= 1 or is_blank(record.raw)
+            blank = is_blank(record.raw)
             accounts.left_out(record.number, "blank-line" if blank else "unreadable-record")
         elif record.original is not None:
             original = record.original

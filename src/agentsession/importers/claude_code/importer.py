@@ -26,9 +26,11 @@ from agentsession.importers.claude_code.codes import CODES
 from agentsession.importers.claude_code.convert import convert
 from agentsession.importers.claude_code.copying import paths_of
 from agentsession.importers.claude_code.counting import usage_records
+from agentsession.importers.claude_code.lines import is_blank
 from agentsession.importers.claude_code.looking import Log
 from agentsession.importers.claude_code.places import PROJECTS, config_directories, folders
 from agentsession.importers.claude_code.source import Sources, read_records
+from agentsession.importers.unread import empty_file, unreadable_file
 from agentsession.importers.usage import Tell, UsageRecord
 from agentsession.timestamp import Timestamp
 
@@ -88,11 +90,12 @@ class ClaudeCode(Importer):
         """Return the records that belong to no session, and the files that are no log."""
         opened = self.opened(source)
         records = [one for log in opened.strays for one in _strays(log)]
-        findings = [
-            Finding("unreadable-file", CODES["unreadable-file"], str(log.path))
-            for log in opened.logs
-            if log.unreadable
-        ]
+        findings: list[Finding] = []
+        for log in opened.logs:
+            if log.unreadable is not None:
+                findings.append(unreadable_file(str(log.path), log.unreadable))
+            elif not log.records:
+                findings.append(empty_file(str(log.path)))
         read = sum(log.records for log in opened.logs)
         return Rest(tuple(records), tuple(findings), opened.others(), read)
 
@@ -114,7 +117,7 @@ class ClaudeCode(Importer):
 def _strays(log: Log) -> Iterator[Disposition]:
     for record in read_records(log.path, 0):
         code = "stray" if not record.is_damaged else "unreadable-record"
-        if record.is_damaged and record.size <= 1:
+        if record.is_damaged and is_blank(record.raw):
             code = "blank-line"
         where = f"{log.path.name}: {record.where}"
         yield Disposition(

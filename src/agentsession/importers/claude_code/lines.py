@@ -9,12 +9,12 @@ import os
 import re
 from collections.abc import Iterator
 from itertools import accumulate
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from agentsession import text
+from agentsession._regular import open_regular
 from agentsession.errors import AgentSessionError
 from agentsession.importers.holding import holdable
 
@@ -36,7 +36,7 @@ def raw_lines(path: str | os.PathLike[str]) -> Iterator[bytes]:
     Raises:
         OSError: when the file cannot be read.
     """
-    with Path(path).open("rb", buffering=_BUFFER) as file:
+    with open_regular(path, _BUFFER) as file:
         for line in file:
             yield line.rstrip(b"\r\n")
 

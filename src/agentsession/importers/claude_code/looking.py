@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from agentsession import text
+from agentsession._regular import open_regular
 from agentsession.errors import AgentSessionError
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.heads import (
@@ -61,6 +62,7 @@ class Log:
         release: the release of its last own record.
         sidechains: the root ids of sub-agents inside it, with their prompts.
         meta: what stands beside an agent's log.
+        unreadable: why it, or the rest of it, cannot be read; ``None`` when it can.
     """
 
     path: Path
@@ -86,7 +88,7 @@ class Log:
     agents: dict[str, str] = field(default_factory=dict)
     tasks: list[tuple[str, str]] = field(default_factory=list)
     meta: Mapping[str, Any] = field(default_factory=dict)
-    unreadable: bool = False
+    unreadable: OSError | None = None
     tree: int = 0
     summaries: list[tuple[str, str]] = field(default_factory=list)
 
@@ -160,8 +162,8 @@ def look(path: Path, kept: list[Record] | None = None) -> Log:
                 _look_alone(log, line)
             if kept is not None:
                 kept += records_of(line, 0, number, head)
-    except OSError:
-        log.unreadable = True
+    except OSError as error:
+        log.unreadable = error
     return log
 
 
@@ -199,7 +201,8 @@ def _look_exactly(log: Log, line: bytes) -> None:
 
 def _meta(path: Path) -> Mapping[str, Any]:
     try:
-        value = text.parse(path.with_name(f"{path.stem}.meta.json").read_bytes())
+        with open_regular(path.with_name(f"{path.stem}.meta.json")) as file:
+            value = text.parse(file.read())
     except (OSError, AgentSessionError):
         return {}
     return value if isinstance(value, dict) else {}

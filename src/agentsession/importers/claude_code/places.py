@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from agentsession._regular import open_regular
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.lines import is_blank, members_of, text_of
 
@@ -89,7 +90,7 @@ def _is_whole_log(path: Path) -> bool:
 def is_log(path: Path) -> bool:
     """Return whether a file's first lines are Claude Code's."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             for _ in range(_PEEK):
                 line = file.readline()
                 if not line:

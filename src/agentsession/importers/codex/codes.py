@@ -11,6 +11,7 @@ from typing import Final
 from agentsession.importers.base import UNKNOWN_CONTENT
 from agentsession.importers.numbers import ODD, ODD_SENTENCE
 from agentsession.importers.unknown import SENTENCES
+from agentsession.importers.unread import SENTENCES as FILES
 
 CODES: Final = MappingProxyType(
     {
@@ -61,7 +62,8 @@ CODES: Final = MappingProxyType(
             "the counters are no numbers of tokens: whether they count a call is not known"
         ),
         ODD: ODD_SENTENCE,
-        "unreadable-place": "a place of the source cannot be read",
+        **FILES,
+        "unreadable-place": "the directory cannot be read",
         **SENTENCES,
         "unknown-record": "the record has a type Codex never wrote; it is kept as it is",
         "unknown-event": "the event has a type that is not known; it is kept as it is",

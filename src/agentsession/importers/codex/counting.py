@@ -5,7 +5,6 @@ Spec: codex 7, decision D12.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -26,7 +25,6 @@ from agentsession.importers.diverging import Kept
 from agentsession.importers.usage import Tell, Unread, UsageRecord
 
 _COUNTER: Final = "token_count"
-_CLOSED: Final = "permission denied"
 _MARKS: Final = (
     b'"token_count"',
     b'"token_usage_record"',
@@ -46,12 +44,12 @@ def records_of(index: Index, tell: Tell | None = None) -> Iterator[UsageRecord]:
         index: the source.
         tell: called with what could not be read.
     """
-    for place in index.unreadable:
-        Unread(place, tell).file(OSError(_CLOSED))
+    for place, error in index.unreadable.items():
+        Unread(place, tell).file(error)
+    for place in index.empty:
+        Unread(place, tell).empty()
     for thread in index.ordered():
         for rollout in index.threads[thread]:
-            if not os.access(rollout.path, os.R_OK):
-                Unread(rollout.path, tell).file(OSError(_CLOSED))
             yield from _Counting(index, rollout, Unread(rollout.path, tell)).records()
         yield from _diverged(index, thread, tell)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsession import text
+from agentsession._regular import open_regular
 from agentsession.errors import AgentSessionError
 from agentsession.importers.codex.lines import mapping, sequence, string
 from agentsession.importers.opencode.snapshot import open_snapshot
@@ -140,7 +141,7 @@ def _listed(path: Path, tables: dict[str, int | None]) -> dict[str, str]:
     names: dict[str, str] = {}
     count = 0
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             for raw in file:
                 if not raw.strip():
                     continue

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from agentsession._regular import reason
 from agentsession.errors import NoSession
 from agentsession.findings import Finding
 from agentsession.importers.base import Converted, Importer, NativeSession, Rest, Source
@@ -20,6 +21,7 @@ from agentsession.importers.codex.places import find, home
 from agentsession.importers.codex.rollouts import Index
 from agentsession.importers.codex.session import Conversion
 from agentsession.importers.joining import joined
+from agentsession.importers.unread import empty_file, unreadable_file
 from agentsession.importers.usage import Tell, UsageRecord
 
 _BAD_PLACE: Final = "unreadable-place"
@@ -83,7 +85,8 @@ class Codex(Importer):
     def report(self, source: Source) -> Rest:
         """Return what a source holds beside its threads, and how many lines they have."""
         index = self._index(source)
-        findings = [Finding(_BAD_PLACE, CODES[_BAD_PLACE], place) for place in index.unreadable]
+        findings = [_unread(place, error) for place, error in index.unreadable.items()]
+        findings += [empty_file(path) for path in index.empty]
         for others in index.diverged.values():
             findings += [Finding(_DIVERGED, CODES[_DIVERGED], other.path) for other in others]
         read = 0
@@ -91,8 +94,6 @@ class Codex(Importer):
             less = (*index.diverged.get(thread, ()), *index.copies.get(thread, ()))
             for rollout in (*files, *less):
                 read += sum(1 for _ in rollout.lines())
-                if not os.access(rollout.path, os.R_OK):
-                    findings.append(Finding(_BAD_PLACE, CODES[_BAD_PLACE], rollout.path))
         return Rest((), tuple(findings), dict(index.told.tables), read)
 
     def usage_records(self, source: Source, tell: Tell | None = None) -> Iterator[UsageRecord]:
@@ -107,6 +108,12 @@ class Codex(Importer):
         if self._opened is None or self._opened[0] != source:
             self._opened = (source, Index(source.paths))
         return self._opened[1]
+
+
+def _unread(place: str, error: OSError) -> Finding:
+    if os.path.isdir(place):
+        return Finding(_BAD_PLACE, f"{CODES[_BAD_PLACE]}: {reason(error)}", place)
+    return unreadable_file(place, error)
 
 
 def usage_records(source: Source) -> Iterator[UsageRecord]:

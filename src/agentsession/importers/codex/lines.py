@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from agentsession import text
+from agentsession._regular import open_regular
 from agentsession._scan import may_be_too_deep
 from agentsession.errors import AgentSessionError
 from agentsession.importers.holding import held
@@ -142,7 +143,7 @@ def read_lines(path: str, name: str, only: Sequence[bytes] = ()) -> Iterator[Lin
     Raises:
         OSError: when the file cannot be read.
     """
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         for number, raw in enumerate(file, 1):
             stripped = raw.strip(b" \t\r\n")
             if number == 1 or b"\0" in raw:

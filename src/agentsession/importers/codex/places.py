@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from agentsession.importers.codex.rollouts import NAME, rollout_at, rollout_files
+from agentsession.importers.codex.folders import rollout_files
+from agentsession.importers.codex.rollouts import is_named_as_rollout, is_rollout
 
 _FOLDERS: Final = ("sessions", "archived_sessions")
 _LOOKED_AT: Final = 200
@@ -35,7 +36,7 @@ def find(place: str) -> tuple[str, ...]:
     one, else the directory itself with all below it.
     """
     if os.path.isfile(place):
-        return (place,) if rollout_at(place) is not None else ()
+        return (place,) if is_rollout(place) else ()
     if not os.path.isdir(place):
         return ()
     for root in (place, os.path.join(place, ".codex")):
@@ -46,7 +47,7 @@ def find(place: str) -> tuple[str, ...]:
 
 
 def _holds_rollouts(place: str) -> bool:
-    files = rollout_files([place], [])
-    if any(NAME.fullmatch(os.path.basename(path)) for path in files):
+    files = rollout_files([place], {})
+    if any(is_named_as_rollout(path) for path in files):
         return True
-    return any(rollout_at(path) is not None for path in files[:_LOOKED_AT])
+    return any(is_rollout(path) for path in files[:_LOOKED_AT])

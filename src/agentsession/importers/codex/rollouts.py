@@ -8,14 +8,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from agentsession import text
+from agentsession._regular import open_regular
 from agentsession.errors import AgentSessionError
 from agentsession.importers.codex import lines
 from agentsession.importers.codex.databases import Told, read_home
+from agentsession.importers.codex.folders import homes, rollout_files
 from agentsession.importers.codex.lines import Line, mapping, marks, string
 from agentsession.importers.codex.origins import origin_of
 from agentsession.importers.codex.tools import child_of
@@ -109,7 +112,7 @@ class Rollout:
         if "cli_version" not in self.meta:
             return True
         try:
-            with open(self.path, "rb") as file:
+            with open_regular(self.path) as file:
                 rest = b""
                 while chunk := file.read(_CHUNK):
                     if _ITEM in rest + chunk:
@@ -122,7 +125,7 @@ class Rollout:
     def updated(self) -> Timestamp | None:
         """Return the time of its last record that has one."""
         try:
-            with open(self.path, "rb") as file:
+            with open_regular(self.path) as file:
                 file.seek(max(self.size - _CHUNK, 0))
                 found = _TIME.findall(file.read())
         except OSError:
@@ -134,8 +137,25 @@ class Rollout:
         return lines.moment(self.created)
 
 
+def is_rollout(path: str) -> bool:
+    """Return whether a file is a rollout; one that cannot be read is known by its name."""
+    try:
+        return rollout_at(path) is not None
+    except (OSError, ValueError):
+        return is_named_as_rollout(path)
+
+
+def is_named_as_rollout(path: str) -> bool:
+    """Return whether a file has the name of a rollout."""
+    return NAME.fullmatch(os.path.basename(path)) is not None
+
+
 def rollout_at(path: str) -> Rollout | None:
-    """Return the rollout that a file is, ``None`` when it is none."""
+    """Return the rollout that a file is, ``None`` when it is none.
+
+    Raises:
+        OSError: when it cannot be read.
+    """
     base = os.path.basename(path)
     named = NAME.fullmatch(base)
     meta, second = _beginning(path)
@@ -179,7 +199,7 @@ def _beginning(path: str) -> tuple[Line | None, Line | None]:
                 meta = line
             elif at >= _LOOKED_AT:
                 break
-    except (OSError, ValueError):
+    except ValueError:
         return None, None
     return meta, None
 
@@ -219,21 +239,23 @@ class Index:
         copies: files that stand elsewhere too, and hold no more.
         diverged: of each thread, files that stand elsewhere too, and went on differently.
         told: what the databases say.
-        unreadable: directories and files that cannot be read.
+        unreadable: directories that cannot be read, and files, each with the reason.
+        empty: files that nothing was written to; they are no threads.
     """
 
     def __init__(self, paths: Iterable[str], beside: Iterable[str] = ()) -> None:
         self.threads: dict[str, list[Rollout]] = {}
         self.copies: dict[str, list[Rollout]] = {}
         self.diverged: dict[str, list[Rollout]] = {}
-        self.unreadable: list[str] = []
+        self.unreadable: dict[str, OSError] = {}
+        self.empty: list[str] = []
         self.told = Told()
         self._calls: dict[str, dict[str, str]] = {}
-        best, lesser = _best(rollout_files(paths, self.unreadable))
+        best, lesser = _best(self._rollouts(rollout_files(paths, self.unreadable)))
         self.own = frozenset(thread for thread, _ in best)
         bases: list[Rollout] = []
         if beside:
-            others, _ = _best(rollout_files(beside, []))
+            others, _ = _best(_readable(rollout_files(beside, {})))
             bases = [r for k, r in others.items() if k not in best and r.thread in self.own]
             best = {**{k: r for k, r in others.items() if r.thread not in self.own}, **best}
         else:
@@ -247,6 +269,22 @@ class Index:
         self._find_origins()
         known = [r for files in self.threads.values() for r in files]
         self._by_id = {r.segment or r.thread: r for r in (*bases, *known)}
+
+    def _rollouts(self, paths: Iterable[str]) -> Iterator[Rollout]:
+        """The rollouts among some files; those that yield nothing are noted."""
+        for path in paths:
+            try:
+                rollout = rollout_at(path)
+            except OSError as error:
+                if is_named_as_rollout(path):
+                    self.unreadable[path] = error
+                continue
+            if rollout is None:
+                continue
+            if not rollout.meta and next(rollout.lines(), None) is None:
+                self.empty.append(path)
+            else:
+                yield rollout
 
     def _part(self, best: Mapping[_Key, Rollout], lesser: Sequence[Rollout]) -> None:
         """Tell copies from files that went on differently."""
@@ -341,14 +379,19 @@ def _marks(rollout: Rollout) -> Iterator[bytes]:
     return marks(rollout.lines())
 
 
-def _best(paths: Iterable[str]) -> tuple[dict[_Key, Rollout], list[Rollout]]:
+def _readable(paths: Iterable[str]) -> Iterator[Rollout]:
+    for path in paths:
+        with suppress(OSError):
+            rollout = rollout_at(path)
+            if rollout is not None:
+                yield rollout
+
+
+def _best(rollouts: Iterable[Rollout]) -> tuple[dict[_Key, Rollout], list[Rollout]]:
     """Of the rollouts of each name the one that holds most, and all the others."""
     best: dict[_Key, Rollout] = {}
     lesser: list[Rollout] = []
-    for path in paths:
-        rollout = rollout_at(path)
-        if rollout is None:
-            continue
+    for rollout in rollouts:
         other = best.get(rollout.key)
         if other is None or rollout.size > other.size:
             best[rollout.key] = rollout
@@ -365,53 +408,3 @@ def _task_of(line: Line) -> str:
         return string(mapping(text.parse(output)).get("task_name"))
     except AgentSessionError:
         return ""
-
-
-def rollout_files(paths: Iterable[str], unreadable: list[str]) -> list[str]:
-    """Return the files below some paths that may be rollouts, by path."""
-    found: dict[str, None] = {}
-    for path in paths:
-        if os.path.isfile(path):
-            found[path] = None
-            continue
-        for folder, folders, files in os.walk(path, onerror=_noted(unreadable)):
-            folders[:] = sorted(name for name in folders if name not in _SKIPPED)
-            for name in sorted(files):
-                if name.endswith(".jsonl") and name not in _OTHER_FILES:
-                    found[os.path.join(folder, name)] = None
-    return list(found)
-
-
-_SKIPPED: Final = frozenset({"node_modules", ".git", "skills", "shell_snapshots", "tmp", "log"})
-_OTHER_FILES: Final = frozenset({"history.jsonl", "session_index.jsonl", "requests.jsonl"})
-
-
-def _noted(unreadable: list[str]) -> Any:
-    def note(error: OSError) -> None:
-        unreadable.append(str(error.filename or ""))
-
-    return note
-
-
-def homes(paths: Iterable[str]) -> list[str]:
-    """Return the directories that hold Codex's databases and lists for some paths."""
-    found: dict[str, None] = {}
-    for path in paths:
-        for place in (Path(path), *Path(path).parents[:6]):
-            if place.is_dir() and (
-                (place / "sessions").is_dir() or (place / "archived_sessions").is_dir()
-            ):
-                found[str(place)] = None
-                break
-        else:
-            for below in _nested_homes(path):
-                found[below] = None
-    return list(found)
-
-
-def _nested_homes(path: str) -> Iterator[str]:
-    for folder, folders, _files in os.walk(path):
-        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
-        if "sessions" in folders or "archived_sessions" in folders:
-            yield folder
-            folders[:] = [n for n in folders if n not in {"sessions", "archived_sessions"}]

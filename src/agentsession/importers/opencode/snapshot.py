@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
 
+from agentsession._regular import check_regular, open_regular
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -106,6 +108,7 @@ def open_snapshot(path: Path, *, scratch: Path | None = None, copy: bool = False
     """
     # SQLite keeps side files beside the file a link leads to.
     path = Path(os.path.realpath(path))
+    check_regular(path)
     source = _source(path)
     if not copy and not source.wal_size and source.journal is None:
         state = _settled(path)
@@ -172,7 +175,7 @@ def _copy(path: Path, copy: Path) -> bool:
 
 def _copy_file(path: Path, copy: Path) -> None:
     # Not shutil.copyfile: it copies nothing of a file that is larger than its size said.
-    with path.open("rb") as source, copy.open("wb") as target:
+    with open_regular(path) as source, copy.open("wb") as target:
         while chunk := source.read(_CHUNK):
             target.write(chunk)
 
@@ -204,7 +207,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _source(path: Path) -> _Source:
     wal, journal = side_files(path)
     header, size = b"", 0
-    with suppress(FileNotFoundError), wal.open("rb") as file:
+    with suppress(FileNotFoundError), open_regular(wal) as file:
         header = file.read(_WAL_HEADER)
         size = os.fstat(file.fileno()).st_size
     found = _state(journal)

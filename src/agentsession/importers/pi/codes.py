@@ -11,6 +11,7 @@ from typing import Final
 from agentsession.importers.base import UNKNOWN_CONTENT
 from agentsession.importers.numbers import ODD, ODD_SENTENCE
 from agentsession.importers.unknown import SENTENCES
+from agentsession.importers.unread import SENTENCES as FILES
 
 CODES: Final = MappingProxyType(
     {
@@ -43,7 +44,7 @@ CODES: Final = MappingProxyType(
         "parent-missing": "an entry names a parent that is not there: what was above is not sent",
         # Accounting.
         "unreadable-record": "the record cannot be read",
-        "unreadable-file": "the file cannot be read",
+        **FILES,
         "unreadable-header": "the session has no header that can be read; its file name stands in",
         "id-impossible": "no store can hold the session's id; the one in its file name stands in",
         "repeated-header": "the header stands in the file more than once",

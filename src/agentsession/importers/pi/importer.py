@@ -12,10 +12,10 @@ from typing import Any
 
 from agentsession.findings import Finding
 from agentsession.importers.base import Converted, Importer, NativeSession, Rest, Source
-from agentsession.importers.pi.codes import CODES
 from agentsession.importers.pi.places import files_below, own_places
 from agentsession.importers.pi.source import Sessions
 from agentsession.importers.pi.usage import usage_records
+from agentsession.importers.unread import empty_file, unreadable_file
 from agentsession.importers.usage import Tell, UsageRecord
 
 
@@ -57,13 +57,14 @@ class Pi(Importer):
         return self._sessions(source).convert(session_id)
 
     def report(self, source: Source) -> Rest:
-        """Return which files cannot be read, and how many records the others have."""
+        """Return which files cannot be read or are empty, and how many records the others have."""
         files = self._sessions(source).files
-        findings = [
-            Finding("unreadable-file", CODES["unreadable-file"], file.path)
-            for file in files
-            if not file.readable
-        ]
+        findings: list[Finding] = []
+        for file in files:
+            if file.unreadable is not None:
+                findings.append(unreadable_file(file.path, file.unreadable))
+            elif not file.is_session:
+                findings.append(empty_file(file.path))
         return Rest(findings=tuple(findings), read=sum(file.records for file in files))
 
     def usage_records(self, source: Source, tell: Tell | None = None) -> Iterator[UsageRecord]:

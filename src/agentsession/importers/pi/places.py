@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsession import text
+from agentsession._regular import open_regular
 from agentsession.errors import NotJSON
 from agentsession.importers.pi.lines import MARK
 from agentsession.stores.layout import id_problem
@@ -51,26 +52,28 @@ def _expanded(named: str, home: str) -> Path | None:
 
 
 def files_below(place: str | os.PathLike[str]) -> Iterator[str]:
-    """Yield the files at a place that are sessions of pi, by path; links are not followed."""
+    """Yield the files at a place that are sessions of pi, by path.
+
+    Links to directories are not followed, those to files are. Also what cannot be read is
+    yielded, where it stands where a session does.
+    """
     path = os.path.abspath(place)
     if not os.path.isdir(path):
-        if is_session(path):
+        if os.path.isfile(path) and is_session(path):
             yield path
         return
     for directory, inner, names in os.walk(path):
         inner.sort()
         for name in sorted(names):
             found = os.path.join(directory, name)
-            if name.endswith(SUFFIX) and not os.path.islink(found) and is_session(found):
+            if name.endswith(SUFFIX) and is_session(found):
                 yield found
 
 
 def is_session(path: str) -> bool:
     """Return whether a file is a session of pi: by its header, or by where it is kept."""
-    if not os.path.isfile(path):
-        return False
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             head = file.readline(_HEAD).removeprefix(MARK).lstrip(b"\0")
     except (OSError, ValueError):
         return is_named_as_session(path)
@@ -116,7 +119,7 @@ def last_release(path: str) -> tuple[int, int] | None:
     """
     agent = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(path))))
     try:
-        with open(os.path.join(agent, "settings.json"), "rb") as file:
+        with open_regular(os.path.join(agent, "settings.json")) as file:
             value = _value(file.read(_HEAD))
     except (OSError, ValueError):
         return None

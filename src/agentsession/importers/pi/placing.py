@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
+from agentsession._regular import open_regular
 from agentsession.importers.pi.lines import lines_of
 from agentsession.importers.pi.names import Naming
 from agentsession.importers.pi.places import is_header
@@ -50,7 +51,7 @@ def places_of(path: str, wanted: Callable[[Record], bool]) -> Mapping[int, Place
     repeated: dict[int, int] = {}
     header: Record | None = None
     first = last = None
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         for at, (number, line) in enumerate(lines_of(file)):
             record = record_of(number, line)
             if not record.readable:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from agentsession import text
+from agentsession._regular import open_regular
 from agentsession._scan import may_be_too_deep
 from agentsession.errors import NotJSON
 from agentsession.importers.holding import held
@@ -143,7 +144,7 @@ def read(path: str) -> Iterator[Record]:
     Raises:
         OSError: when the file cannot be read.
     """
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         for number, line in lines_of(file):
             yield record_of(number, line)
 

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from agentsession import text
+from agentsession._regular import open_regular
 from agentsession.errors import NoSession, NotJSON
 from agentsession.findings import Finding
 from agentsession.importers.base import Converted, NativeSession
@@ -50,7 +51,7 @@ class File:
         records: how many records it has.
         title: the name the session was given last.
         updated: when its last record was written.
-        readable: whether it can be read.
+        unreadable: why it cannot be read; ``None`` when it can.
     """
 
     path: str
@@ -58,7 +59,12 @@ class File:
     records: int = 0
     title: str = ""
     updated: Timestamp | None = None
-    readable: bool = True
+    unreadable: OSError | None = None
+
+    @property
+    def is_session(self) -> bool:
+        """Whether it can be read, and anything was written to it."""
+        return self.unreadable is None and self.records > 0
 
     @property
     def session_id(self) -> str:
@@ -79,7 +85,7 @@ class Sessions:
         self._by_id: dict[str, list[File]] = {}
         self._by_name: dict[str, File] = {}
         for file in self.files:
-            if file.readable:
+            if file.is_session:
                 self._by_id.setdefault(file.session_id, []).append(file)
                 self._by_name.setdefault(os.path.basename(file.path), file)
         for copies in self._by_id.values():
@@ -190,7 +196,7 @@ def look(path: str) -> File:
     header: dict[str, Any] = {}
     records, title, last = 0, "", b""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             for _, line in lines_of(file):
                 records += 1
                 last = line
@@ -201,8 +207,8 @@ def look(path: str) -> File:
                     value = _value(line)
                     if value.get("type") == SESSION_INFO:
                         title = string(value.get("name"))
-    except OSError:
-        return File(path, readable=False)
+    except OSError as error:
+        return File(path, unreadable=error)
     updated = of(string(_value(last).get("timestamp"))) if last else None
     return File(path, header, records, title, updated or of(string(header.get("timestamp"))))
 

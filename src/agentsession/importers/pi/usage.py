@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from agentsession._regular import open_regular
 from agentsession.beside import value_of
 from agentsession.entries import Entry, ItemEntry, ResponseEntry
 from agentsession.importers.base import Source
@@ -154,7 +155,7 @@ def usage_records(source: Source, tell: Tell | None = None) -> Iterator[UsageRec
 def _age(path: str) -> tuple[str, bool, str]:
     """Tell files apart so that a session comes before its forks."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             header = record_of(1, file.readline()).value
     except OSError:
         header = {}
@@ -194,8 +195,9 @@ def _of_file(path: str, unread: Unread) -> Iterator[UsageRecord]:
     session_id, cwd = id_in_name(path), ""
     model = provider = ""
     places: Mapping[int, Place] | None = None
+    order = -1
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             for order, (number, line) in enumerate(lines_of(file)):
                 if number > 1 and not _may_count(line) and _is_object(line):
                     continue
@@ -237,6 +239,9 @@ def _of_file(path: str, unread: Unread) -> Iterator[UsageRecord]:
                 )
     except OSError as error:
         unread.file(error)
+    else:
+        if order < 0:
+            unread.empty()
     unread.done()
 
 

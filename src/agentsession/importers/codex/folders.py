@@ -1,0 +1,65 @@
+"""Folders: which files below some paths may be rollouts, and where a home's databases are.
+
+Spec: codex 1.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+_SKIPPED: Final = frozenset({"node_modules", ".git", "skills", "shell_snapshots", "tmp", "log"})
+_OTHER_FILES: Final = frozenset({"history.jsonl", "session_index.jsonl", "requests.jsonl"})
+
+
+def rollout_files(paths: Iterable[str], unreadable: dict[str, OSError]) -> list[str]:
+    """Return the files below some paths that may be rollouts, by path.
+
+    Args:
+        paths: files and directories.
+        unreadable: takes the directories that cannot be read, each with the reason.
+    """
+    found: dict[str, None] = {}
+    for path in paths:
+        if os.path.isfile(path):
+            found[path] = None
+            continue
+        for folder, folders, files in os.walk(path, onerror=_noted(unreadable)):
+            folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+            for name in sorted(files):
+                if name.endswith(".jsonl") and name not in _OTHER_FILES:
+                    found[os.path.join(folder, name)] = None
+    return list(found)
+
+
+def _noted(unreadable: dict[str, OSError]) -> Any:
+    def note(error: OSError) -> None:
+        unreadable[str(error.filename or "")] = error
+
+    return note
+
+
+def homes(paths: Iterable[str]) -> list[str]:
+    """Return the directories that hold Codex's databases and lists for some paths."""
+    found: dict[str, None] = {}
+    for path in paths:
+        for place in (Path(path), *Path(path).parents[:6]):
+            if place.is_dir() and (
+                (place / "sessions").is_dir() or (place / "archived_sessions").is_dir()
+            ):
+                found[str(place)] = None
+                break
+        else:
+            for below in _nested_homes(path):
+                found[below] = None
+    return list(found)
+
+
+def _nested_homes(path: str) -> Iterator[str]:
+    for folder, folders, _files in os.walk(path):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+        if "sessions" in folders or "archived_sessions" in folders:
+            yield folder
+            folders[:] = [n for n in folders if n not in {"sessions", "archived_sessions"}]

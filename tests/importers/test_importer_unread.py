@@ -1,0 +1,150 @@
+"""Files that yield nothing, for each agent: what is told of them, and that nothing waits."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agentsession._regular import open_regular
+from agentsession.importers import registry
+from agentsession.importers.counted import Count
+from agentsession.importers.report import ImportReport
+from agentsession.importers.run import Work, import_sessions
+from agentsession.importers.usage import of_source
+
+ID = "01a2292c-94c5-7d25-901d-e46952270001"
+NAMES = {
+    "claude-code": f"projects/-home-dev-project/{ID}.jsonl",
+    "codex": f"sessions/2026/03/01/rollout-2026-03-01T10-00-00-{ID}.jsonl",
+    "pi": f"sessions/--home-dev-project--/2026-03-01T10-00-00-000Z_{ID}.jsonl",
+}
+EMPTY = "the file is empty: the agent was ended before it wrote anything"
+
+
+@pytest.fixture(params=sorted(NAMES))
+def agent(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def log(agent: str, tmp_path: Path) -> Path:
+    path = tmp_path / "home" / NAMES[agent]
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def loop(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def dangling(path: Path) -> None:
+    path.symlink_to(path.parent / "nowhere")
+
+
+def bound(path: Path) -> None:
+    # The name of a socket is short: it is bound from where it stands.
+    before = Path.cwd()
+    os.chdir(path.parent)
+    try:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(path.name)
+    finally:
+        os.chdir(before)
+
+
+ODD: list[tuple[Callable[[Path], None], str]] = [
+    (os.mkfifo, "not a regular file"),
+    (bound, "not a regular file"),
+    (lambda path: path.symlink_to("/dev/null"), "not a regular file"),
+    (loop, os.strerror(errno.ELOOP).lower()),
+    (dangling, "no such file or directory"),
+]
+
+
+def imported(agent: str, home: Path, store: Path) -> ImportReport:
+    importer = registry.load(agent)
+    return import_sessions([Work(importer, tuple(importer.find([home])))], store)
+
+
+def counted(agent: str, home: Path) -> Count:
+    count = Count()
+    importer = registry.load(agent)
+    for source in importer.find([home]):
+        for record in of_source(importer, source, count.tell):
+            count.add(record)
+    return count
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a system without pipes that have names")
+@pytest.mark.parametrize(("made", "reason"), ODD, ids=["fifo", "socket", "device", "loop", "none"])
+def test_what_is_no_file_is_told_and_never_opened(
+    agent: str, log: Path, made: Callable[[Path], None], reason: str, tmp_path: Path
+) -> None:
+    made(log)
+    sentence = f"the file cannot be read: {reason}"
+    report = imported(agent, tmp_path / "home", tmp_path / "store")
+    assert report.totals["sessions"]["found"] == 0
+    assert [(f.code, f.sentence, f.count) for f in report.findings] == [
+        ("unreadable-file", sentence, 1)
+    ]
+    assert not report.ok
+    count = counted(agent, tmp_path / "home")
+    assert [(f.code, f.sentence, f.where) for f in count.alarms] == [
+        ("unreadable-source", sentence, str(log))
+    ]
+
+
+def test_an_empty_file_is_no_session(agent: str, log: Path, tmp_path: Path) -> None:
+    log.touch()
+    report = imported(agent, tmp_path / "home", tmp_path / "store")
+    assert report.totals["sessions"]["found"] == 0
+    assert report.totals["records"]["read"] == 0
+    assert [(f.code, f.sentence, f.where) for f in report.findings] == [
+        ("empty-file", EMPTY, str(log))
+    ]
+    assert report.ok
+    assert not list((tmp_path / "store").rglob("*.jsonl"))
+    count = counted(agent, tmp_path / "home")
+    assert count.ok
+    assert [(f.code, f.where) for f in count.report().findings] == [("empty-file", str(log))]
+
+
+def test_a_link_to_a_file_is_read(agent: str, log: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_bytes(b"".join(beginning(agent)))
+    log.symlink_to(tmp_path / "elsewhere")
+    report = imported(agent, tmp_path / "home", tmp_path / "store")
+    assert [session["id"] for session in report.more["sessions"]] == [ID]
+    assert report.ok
+
+
+def beginning(agent: str) -> Iterator[bytes]:
+    time = "2026-03-01T10:00:00.000Z"
+    said = {"role": "user", "content": "hello"}
+    if agent == "codex":
+        meta = {"id": ID, "timestamp": time, "cwd": "/home/dev/project", "originator": "x"}
+        meta |= {"cli_version": "0.77.0"}
+        yield line({"timestamp": time, "type": "session_meta", "payload": meta})
+    elif agent == "pi":
+        yield line({"type": "session", "version": 3, "id": ID, "timestamp": time, "cwd": "/x"})
+        entry = {"id": "a1b2c3d4", "parentId": None, "timestamp": time}
+        yield line({"type": "message", **entry, "message": {**said, "timestamp": 1772359200000}})
+    else:
+        more = {"sessionId": ID, "version": "2.0.60", "timestamp": time, "cwd": "/x"}
+        yield line({"type": "user", "uuid": "u1", "parentUuid": None, **more, "message": said})
+
+
+def line(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a system without pipes that have names")
+def test_a_pipe_is_refused_where_a_file_is_wanted(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="not a regular file"):
+        open_regular(tmp_path / "pipe")
