@@ -230,6 +230,10 @@ class Unknown:
         if number >= 0:
             self.keep(one, where, number)
 
+    def again(self, one: Strange) -> None:
+        """Take in something that the entry its record is folded into says already."""
+        self.size += one.holdable()[1]
+
     def keep(self, one: Strange, where: str, number: int) -> None:
         """Keep something that no entry of its record holds."""
         record = self.kept.setdefault(number, {"record": where, "members": {}})

@@ -174,6 +174,19 @@ def test_new_members_of_shown_items_that_are_kept_whole_are_kept_once(tmp_path: 
     assert "unknown-member" in codes(converted)
 
 
+def test_an_unknown_member_of_a_repeated_turn_context_is_said_once(tmp_path: Path) -> None:
+    told = {"later": {"x": 1}}
+    lines = [meta(), context(**told), said("user", "one"), said("assistant", "first")]
+    lines += [context(**told), said("user", "two"), said("assistant", "second")]
+    lines += [context(later={"x": 2}), said("user", "three"), said("assistant", "third")]
+    write(tmp_path, lines)
+    converted = convert(tmp_path)
+    (found,) = [f for f in converted.findings if f.code == "unknown-member"]
+    assert (found.sentence.rpartition(": ")[2], found.count) == ("payload.later", 2)
+    kept = [e.line for e in converted.session.entries if b'"later"' in e.line]
+    assert [b'"later":{"x":1}' in one for one in kept] == [True, False]
+
+
 def test_what_is_unknown_is_measured_file_by_file(tmp_path: Path) -> None:
     base = {"thread_id": THREAD, "end_ordinal_exclusive": 2}
     odd = {**line("holograms", {"value": "x" * 900}), "ordinal": 3}

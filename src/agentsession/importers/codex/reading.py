@@ -130,7 +130,11 @@ class Reading:
             return
         if line.changed:
             self.accounts.find("value-not-kept", line.place)
+        is_again = line.kind == lines.CONTEXT and self.settings.repeated
         for one, is_held in unknown_in(line, copied=copied):
+            if is_held and is_again:
+                self.unknown.again(one)
+                continue
             kept = is_held or self.accounts.code_of(number) == "display-only"
             self.unknown.found(one, line.place, -1 if kept else number)
 

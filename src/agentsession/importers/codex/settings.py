@@ -26,12 +26,13 @@ class Settings:
 
     Attributes:
         instructions: the stored instructions; ``None`` when there are none.
+        repeated: whether the last turn context said what the one before did.
     """
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self.instructions: str | None = None
-        self._config = ""
+        self.repeated = False
 
     def meta(self, state: State, line: Line) -> list[str]:
         """Write what a file says of its thread; return the entries' ids."""
@@ -73,7 +74,8 @@ class Settings:
         }
         entry_id, is_new = string(writer.configured.get("entry")), False
         said = {name: value for name, value in writer.configured.items() if name != "entry"}
-        if said != wanted:
+        self.repeated = said == wanted
+        if not self.repeated:
             entry_id, is_new = self._configure(wanted, said, line), True
             writer.configured = {**wanted, "entry": entry_id}
         if cwd and cwd != state.cwd:
