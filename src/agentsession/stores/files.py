@@ -198,16 +198,13 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
-def sweep(directory: Path, suffix: str) -> None:
-    """Remove temporary files that a killed process left an hour ago or earlier."""
-    with contextlib.suppress(OSError), os.scandir(directory) as entries:
-        for entry in entries:
-            if entry.name.endswith(suffix) and _is_old(entry):
-                remove(Path(entry.path))
-
-
-def _is_old(entry: os.DirEntry[str]) -> bool:
-    return entry.stat(follow_symlinks=False).st_mtime < time.time() - LEFT_BEHIND_SECONDS
+def is_left_behind(path: Path) -> bool:
+    """Return whether a file was written an hour ago or earlier; what is not there is not old."""
+    try:
+        written = os.lstat(path).st_mtime
+    except OSError:
+        return False
+    return written < time.time() - LEFT_BEHIND_SECONDS
 
 
 def is_at(path: Path, fd: int) -> bool:

@@ -66,6 +66,7 @@ class JSONLStore(HoldingStore[SessionFile]):
         self._durable = {SyncPolicy.EVERY_APPEND: True, SyncPolicy.NEVER: False}.get(self._policy)
         self._on_stale_lock = on_stale_lock
         self._finder = Finder(self.root)
+        self._swept: set[Path] = set()
         if "\0" in str(self.root):
             raise StoreFailed("the path of a store cannot hold a NUL")
         if not read_only:
@@ -366,7 +367,13 @@ class JSONLStore(HoldingStore[SessionFile]):
         return file
 
     def _acquire(self, path: Path, session_id: str) -> Hold:
-        return locks.acquire(layout.lock_path(path), session_id, self._on_stale_lock)
+        hold = locks.acquire(layout.lock_path(path), session_id, self._on_stale_lock)
+        # What a killed process left of this session is ours now; of others, it may be anyone's.
+        files.remove(layout.temporary_path(path))
+        if path.parent not in self._swept:
+            self._swept.add(path.parent)
+            locks.sweep(path.parent)
+        return hold
 
     # Errors.
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import re
 import secrets
 import sys
 from collections.abc import Callable
@@ -24,8 +25,11 @@ from pathlib import Path
 from agentsession import text
 from agentsession.errors import NotJSON, SessionLocked
 from agentsession.stores import files
-from agentsession.stores.layout import TEMPORARY_SUFFIX
+from agentsession.stores.layout import TEMPORARY_SUFFIX, lock_path, session_id_of
 from agentsession.timestamp import Timestamp
+
+_TEMPORARY = re.compile(rf"\.[0-9a-f]+{re.escape(TEMPORARY_SUFFIX)}")
+"""A lock file that is being made."""
 
 # More rounds than the two a quiet lock needs: the file may vanish and come back meanwhile.
 _ROUNDS = 4
@@ -112,12 +116,22 @@ class _Found:
 
     @property
     def is_stale(self) -> bool:
+        """Whether nobody holds it any more."""
         holder = self.holder
-        if not holder.is_known or holder.host != host_name():
-            return False
-        if holder.pid == os.getpid():
+        if holder.is_known and holder.pid == os.getpid() and holder.host == host_name():
             return _held.get(self.key) != self.content
-        return not process_exists(holder.pid)
+        return self.is_gone
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the process that it names is gone from this host."""
+        holder = self.holder
+        return (
+            holder.is_known
+            and holder.host == host_name()
+            and holder.pid != os.getpid()
+            and not process_exists(holder.pid)
+        )
 
 
 def acquire(path: Path, session_id: str, report: StaleLockReport | None = None) -> Hold:
@@ -147,11 +161,38 @@ def acquire(path: Path, session_id: str, report: StaleLockReport | None = None) 
         taken = _take_over(path, session_id)
         if taken is not None:
             hold, old = taken
-            files.sweep(path.parent, TEMPORARY_SUFFIX)
+            sweep(path.parent)
             if report is not None:
                 _report(report, old, hold)
             return hold
     raise locked(found.holder if found else LockHolder(session_id, path=path))
+
+
+def sweep(directory: Path) -> None:
+    """Remove what killed processes left of files they were writing; what others write stays.
+
+    A lock file that was being made says whose it is: it goes when that process is gone from
+    this host. What says nothing, and a session file that was being written and that nobody
+    holds, goes when it is an hour old; whoever takes the session removes it at once.
+    """
+    try:
+        with os.scandir(directory) as entries:
+            names = [entry.name for entry in entries if entry.name.endswith(TEMPORARY_SUFFIX)]
+    except OSError:
+        return
+    for name in names:
+        path = directory / name
+        whole = path.with_name(name.removesuffix(TEMPORARY_SUFFIX))
+        if _TEMPORARY.fullmatch(name) is not None:
+            made = _look(path)
+            is_left = made is not None and (made.is_gone or files.is_left_behind(path))
+        elif session_id_of(whole.name):
+            held = _look(lock_path(whole))
+            is_left = (held is None or held.is_stale) and files.is_left_behind(path)
+        else:
+            continue
+        if is_left:
+            files.remove(path)
 
 
 def holder_of(path: Path, session_id: str) -> LockHolder | None:
