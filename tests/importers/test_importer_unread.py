@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import socket
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -121,6 +122,43 @@ def test_a_link_to_a_file_is_read(agent: str, log: Path, tmp_path: Path) -> None
     report = imported(agent, tmp_path / "home", tmp_path / "store")
     assert [session["id"] for session in report.more["sessions"]] == [ID]
     assert report.ok
+
+
+BESIDE = {
+    "claude-code": [f"projects/-home-dev-project/{ID}/subagents/agent-1.meta.json"],
+    "codex": ["session_index.jsonl", "state_1.sqlite", "queue_1.sqlite"],
+    "pi": ["settings.json"],
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a system without pipes that have names")
+def test_pipes_beside_the_logs_are_not_waited_for(agent: str, log: Path, tmp_path: Path) -> None:
+    log.write_bytes(b"".join(beginning(agent)))
+    for name in BESIDE[agent]:
+        pipe = tmp_path / "home" / name
+        pipe.parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(pipe)
+        if name.endswith(".meta.json"):
+            pipe.with_name("agent-1.jsonl").write_bytes(b"".join(beginning(agent)))
+    report = imported(agent, tmp_path / "home", tmp_path / "store")
+    assert ID in {session["id"] for session in report.more["sessions"]}
+    assert report.ok
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a system without pipes that have names")
+@pytest.mark.parametrize("name", ["opencode.db", "opencode-dev.db", "opencode.db-wal"])
+def test_pipes_in_the_place_of_databases_are_told(name: str, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    for database in {"opencode.db", "opencode-dev.db"} - {name}:
+        sqlite3.connect(home / database).executescript("CREATE TABLE session (id TEXT)").close()
+    os.mkfifo(home / name)
+    importer = registry.load("opencode")
+    (source,) = importer.find([home])
+    assert list(importer.sessions(source)) == []
+    told = [f.sentence for f in importer.report(source).findings]
+    assert sum("not a regular file" in sentence for sentence in told) == 1
+    importer.close()
 
 
 def beginning(agent: str) -> Iterator[bytes]:
