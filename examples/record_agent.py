@@ -107,6 +107,8 @@ class Agent:
             say(f"error: {error}")
         except KeyboardInterrupt:
             reason = "interrupted"
+            # In the middle of an append it made the store drop the session.
+            self.session = self.store.open(self.session.id)
         return self.close_open_run(reason, ref)
 
     def converse(self) -> None:

@@ -273,6 +273,28 @@ def test_a_person_at_a_terminal_is_asked(bench: Bench) -> None:
     assert len(session.runs()) == 1
 
 
+def test_an_interrupt_in_the_middle_of_an_append(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync = os.fsync
+
+    def interrupted(fd: int) -> None:
+        for file in bench.root.glob("*/*.jsonl"):
+            if b'"type":"dispatch"' in file.read_bytes():
+                monkeypatch.undo()
+                raise KeyboardInterrupt
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    out = bench.agent("Wait for the build.", expected=1)
+    assert "the run ended: interrupted" in out
+    session = bench.check()
+    end = session.runs()[-1].end
+    assert end is not None
+    assert end.reason == "interrupted"
+    assert "dispatch" not in types(session)
+
+
 def test_an_interrupt_ends_the_run_as_interrupted(bench: Bench) -> None:
     process = bench.start("Wait for the build.")
     wait_for_entry(bench, "dispatch")

@@ -104,6 +104,8 @@ def test_an_interrupt_between_disk_and_memory(root: Path, monkeypatch: pytest.Mo
             with pytest.raises(KeyboardInterrupt):
                 store.append("s", InfoEntry("one"))
         assert len(session) == 0
+        with pytest.raises(StoreFailed, match=r"write failed \(KeyboardInterrupt\)"):
+            session.append(InfoEntry("lost"))
         # Nothing is kept of a session that is not open.
         assert store._slots.ids() == ()
         store.append("s", InfoEntry("two"))

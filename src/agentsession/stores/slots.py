@@ -184,7 +184,7 @@ def _refuse_appends(session: Session, make_error: _MakesError) -> None:
 
 def _again(error: BaseException, session_id: str) -> Callable[[], Exception]:
     """What a dropped session raises on the next append: the reason it was dropped for."""
-    reason = str(error)
+    reason = str(error) or type(error).__name__
     if isinstance(error, ConcurrentWriter):
         return lambda: ConcurrentWriter(reason, session_id=session_id)
     if isinstance(error, SessionLocked):
