@@ -7,7 +7,9 @@ import json
 import os
 import socket
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -68,9 +70,10 @@ ODD: list[tuple[Callable[[Path], None], str]] = [
 ]
 
 
-def imported(agent: str, home: Path, store: Path) -> ImportReport:
+def imported(agent: str, home: Path, store: Path | None) -> ImportReport:
     importer = registry.load(agent)
-    return import_sessions([Work(importer, tuple(importer.find([home])))], store)
+    work = [Work(importer, tuple(importer.find([home])))]
+    return import_sessions(work, store, dry_run=store is None)
 
 
 def counted(agent: str, home: Path) -> Count:
@@ -122,6 +125,58 @@ def test_a_link_to_a_file_is_read(agent: str, log: Path, tmp_path: Path) -> None
     report = imported(agent, tmp_path / "home", tmp_path / "store")
     assert [session["id"] for session in report.more["sessions"]] == [ID]
     assert report.ok
+
+
+SHUT = {
+    "claude-code": ["projects/-home-dev-other", f"projects/-home-dev-project/{ID}/subagents"],
+    "codex": ["sessions/2026/03/02"],
+    "pi": ["sessions/--home-dev-other--"],
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="needs the rights of another user")
+@pytest.mark.parametrize("inner", [0, 1])
+def test_a_directory_that_cannot_be_read_is_told(agent: str, inner: int) -> None:
+    # Other users cannot get to where pytest makes its directories.
+    with tempfile.TemporaryDirectory() as made:
+        Path(made).chmod(0o755)
+        home = Path(made, "home")
+        log, shut = home / NAMES[agent], home / SHUT[agent][min(inner, len(SHUT[agent]) - 1)]
+        log.parent.mkdir(parents=True)
+        log.write_bytes(b"".join(beginning(agent)))
+        shut.mkdir(parents=True)
+        unrelated = home / "unrelated"
+        unrelated.mkdir()
+        for path in (shut, unrelated) if agent != "codex" else (shut,):
+            path.chmod(0)
+        try:
+            with as_nobody():
+                report, count = imported(agent, home, None), counted(agent, home)
+        finally:
+            shut.chmod(0o755)
+            unrelated.chmod(0o755)
+    sentence = "the directory cannot be read: permission denied"
+    assert [session["id"] for session in report.more["sessions"]] == [ID]
+    assert [(f.code, f.sentence, f.where) for f in report.findings] == [
+        ("unreadable-place", sentence, str(shut))
+    ]
+    assert not report.ok
+    assert [(f.code, f.sentence, f.where) for f in count.alarms] == [
+        ("unreadable-source", sentence, str(shut))
+    ]
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Do something with the rights of a user who has none here."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
 
 
 BESIDE = {

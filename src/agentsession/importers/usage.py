@@ -201,9 +201,9 @@ class Unread:
         self._count += 1
 
     def file(self, error: OSError) -> None:
-        """Say that the rest of the file cannot be read."""
+        """Say that the rest of the file cannot be read, or the directory."""
         if self._tell is not None:
-            self._tell(Finding(UNREADABLE, unreadable(error), self._path))
+            self._tell(Finding(UNREADABLE, unreadable(self._path, error).sentence, self._path))
 
     def empty(self) -> None:
         """Say that nothing was written to the file."""

@@ -41,9 +41,12 @@ def usage_records(source: Source, tell: Tell | None = None) -> Iterator[UsageRec
         source: the source.
         tell: called with what could not be read.
     """
+    shut: dict[str, OSError] = {}
     for path in source.paths:
-        for log in logs(Path(path)):
+        for log in logs(Path(path), shut):
             yield from file_usage(log, tell)
+    for place, error in shut.items():
+        Unread(place, tell).file(error)
 
 
 class _Usage(msgspec.Struct, gc=False):

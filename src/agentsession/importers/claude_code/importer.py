@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from agentsession.errors import NoSession
-from agentsession.findings import Finding
 from agentsession.importers.base import (
     Converted,
     Disposition,
@@ -30,7 +29,7 @@ from agentsession.importers.claude_code.lines import is_blank
 from agentsession.importers.claude_code.looking import Log
 from agentsession.importers.claude_code.places import PROJECTS, config_directories, folders
 from agentsession.importers.claude_code.source import Sources, read_records
-from agentsession.importers.unread import empty_file, unreadable_file
+from agentsession.importers.unread import empty_file, unreadable
 from agentsession.importers.usage import Tell, UsageRecord
 from agentsession.timestamp import Timestamp
 
@@ -90,10 +89,10 @@ class ClaudeCode(Importer):
         """Return the records that belong to no session, and the files that are no log."""
         opened = self.opened(source)
         records = [one for log in opened.strays for one in _strays(log)]
-        findings: list[Finding] = []
+        findings = [unreadable(place, error) for place, error in opened.unreadable.items()]
         for log in opened.logs:
             if log.unreadable is not None:
-                findings.append(unreadable_file(str(log.path), log.unreadable))
+                findings.append(unreadable(str(log.path), log.unreadable))
             elif not log.records:
                 findings.append(empty_file(str(log.path)))
         read = sum(log.records for log in opened.logs)

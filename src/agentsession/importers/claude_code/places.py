@@ -14,6 +14,7 @@ from typing import Final
 from agentsession._regular import open_regular
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.lines import is_blank, members_of, text_of
+from agentsession.importers.unread import noting
 
 ENDING: Final = ".jsonl"
 AGENT: Final = "agent-"
@@ -59,10 +60,11 @@ def folders(place: Path) -> list[Path]:
     A place may be a project folder, ``projects``, a configuration directory, a home, a copy
     of one, or a log.
     """
-    if place.is_file():
+    if os.path.isfile(place):
         return [place] if is_log_name(place.name) and is_log(place) else []
     found: list[Path] = []
-    for folder, inner, files in os.walk(place):
+    shut: dict[str, OSError] = {}
+    for folder, inner, files in os.walk(place, onerror=noting(shut)):
         inner[:] = sorted(name for name in inner if name not in _PASSED)
         path = Path(folder)
         if path.name == SUBAGENTS:
@@ -71,10 +73,11 @@ def folders(place: Path) -> list[Path]:
         logs_here = [path / name for name in sorted(files) if is_log_name(name)]
         if any(_is_whole_log(log) for log in logs_here):
             found.append(path)
-        elif any((path / name / SUBAGENTS).is_dir() for name in inner):
+        elif any(os.path.isdir(path / name / SUBAGENTS) for name in inner):
             # Sessions may be gone while their agents' logs are still there.
             found.append(path)
-    return found
+    # A project's folder that cannot be read is told of; what else is shut is no matter of ours.
+    return sorted([*found, *(path for path in map(Path, shut) if path.parent.name == PROJECTS)])
 
 
 def _is_whole_log(path: Path) -> bool:
@@ -114,14 +117,19 @@ def _is_line(line: bytes) -> bool:
     return False
 
 
-def logs(place: Path) -> Iterator[Path]:
-    """Yield the logs of a project folder, sessions' before their agents'; or a log itself."""
-    if place.is_file():
+def logs(place: Path, unreadable: dict[str, OSError]) -> Iterator[Path]:
+    """Yield the logs of a project folder, sessions' before their agents'; or a log itself.
+
+    Args:
+        place: the folder or log.
+        unreadable: takes the directories that cannot be read, each with the reason.
+    """
+    if os.path.isfile(place):
         yield place
         return
     here: list[Path] = []
     below: list[Path] = []
-    for folder, inner, files in os.walk(place):
+    for folder, inner, files in os.walk(place, onerror=noting(unreadable)):
         path = Path(folder)
         if (
             path != place
@@ -142,9 +150,9 @@ def logs(place: Path) -> Iterator[Path]:
 
 def others(place: Path) -> Iterator[Path]:
     """Yield the files of a project folder that hold no conversation."""
-    if place.is_file():
+    if os.path.isfile(place):
         return
-    known = set(logs(place))
+    known = set(logs(place, {}))
     for folder, inner, files in os.walk(place):
         inner.sort()
         yield from (Path(folder, name) for name in sorted(files) if Path(folder, name) not in known)

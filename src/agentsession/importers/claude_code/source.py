@@ -7,6 +7,7 @@ at a time afterwards. Spec: claude-code 3.1, 6; decisions D5 and D7.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,7 +71,8 @@ class Sources:
         self.logs: list[Log] = []
         self.strays: list[Log] = []
         self.conversations: dict[str, Conversation] = {}
-        found = [list(logs(path)) for path in self.paths]
+        self.unreadable: dict[str, OSError] = {}
+        found = [list(logs(path, self.unreadable)) for path in self.paths]
         # A log that is alone is read once: what is decoded to look at it is kept for its
         # conversion. Of several logs no more than one conversation's are held at a time.
         self._kept: list[Record] | None = [] if sum(map(len, found)) == 1 else None
@@ -292,7 +294,7 @@ def _nearest(older: list[Conversation], log: Log) -> Conversation:
 def _messages(log: Log) -> set[str]:
     """The ids of the answers in a file."""
     found = set()
-    for line in raw_lines(log.path) if log.path.exists() else ():
+    for line in raw_lines(log.path) if os.path.exists(log.path) else ():
         if b'"assistant"' in line:
             for record in (Record(part, 0, 0) for part in split_tail(line)):
                 if record.is_answer and not record.is_synthetic:

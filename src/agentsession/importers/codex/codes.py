@@ -63,7 +63,6 @@ CODES: Final = MappingProxyType(
         ),
         ODD: ODD_SENTENCE,
         **FILES,
-        "unreadable-place": "the directory cannot be read",
         **SENTENCES,
         "unknown-record": "the record has a type Codex never wrote; it is kept as it is",
         "unknown-event": "the event has a type that is not known; it is kept as it is",

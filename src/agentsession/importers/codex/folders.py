@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from agentsession.importers.unread import noting
 
 _SKIPPED: Final = frozenset({"node_modules", ".git", "skills", "shell_snapshots", "tmp", "log"})
 _OTHER_FILES: Final = frozenset({"history.jsonl", "session_index.jsonl", "requests.jsonl"})
@@ -26,7 +28,7 @@ def rollout_files(paths: Iterable[str], unreadable: dict[str, OSError]) -> list[
         if os.path.isfile(path):
             found[path] = None
             continue
-        for folder, folders, files in os.walk(path, onerror=_noted(unreadable)):
+        for folder, folders, files in os.walk(path, onerror=noting(unreadable)):
             folders[:] = sorted(name for name in folders if name not in _SKIPPED)
             for name in sorted(files):
                 if name.endswith(".jsonl") and name not in _OTHER_FILES:
@@ -34,21 +36,12 @@ def rollout_files(paths: Iterable[str], unreadable: dict[str, OSError]) -> list[
     return list(found)
 
 
-def _noted(unreadable: dict[str, OSError]) -> Any:
-    def note(error: OSError) -> None:
-        unreadable[str(error.filename or "")] = error
-
-    return note
-
-
 def homes(paths: Iterable[str]) -> list[str]:
     """Return the directories that hold Codex's databases and lists for some paths."""
     found: dict[str, None] = {}
     for path in paths:
         for place in (Path(path), *Path(path).parents[:6]):
-            if place.is_dir() and (
-                (place / "sessions").is_dir() or (place / "archived_sessions").is_dir()
-            ):
+            if any(os.path.isdir(place / name) for name in ("sessions", "archived_sessions")):
                 found[str(place)] = None
                 break
         else:

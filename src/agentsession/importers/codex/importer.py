@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from agentsession._regular import reason
 from agentsession.errors import NoSession
 from agentsession.findings import Finding
 from agentsession.importers.base import Converted, Importer, NativeSession, Rest, Source
@@ -21,10 +20,9 @@ from agentsession.importers.codex.places import find, home
 from agentsession.importers.codex.rollouts import Index
 from agentsession.importers.codex.session import Conversion
 from agentsession.importers.joining import joined
-from agentsession.importers.unread import empty_file, unreadable_file
+from agentsession.importers.unread import empty_file, unreadable
 from agentsession.importers.usage import Tell, UsageRecord
 
-_BAD_PLACE: Final = "unreadable-place"
 _DIVERGED: Final = "diverged-copy"
 
 
@@ -85,7 +83,7 @@ class Codex(Importer):
     def report(self, source: Source) -> Rest:
         """Return what a source holds beside its threads, and how many lines they have."""
         index = self._index(source)
-        findings = [_unread(place, error) for place, error in index.unreadable.items()]
+        findings = [unreadable(place, error) for place, error in index.unreadable.items()]
         findings += [empty_file(path) for path in index.empty]
         for others in index.diverged.values():
             findings += [Finding(_DIVERGED, CODES[_DIVERGED], other.path) for other in others]
@@ -108,12 +106,6 @@ class Codex(Importer):
         if self._opened is None or self._opened[0] != source:
             self._opened = (source, Index(source.paths))
         return self._opened[1]
-
-
-def _unread(place: str, error: OSError) -> Finding:
-    if os.path.isdir(place):
-        return Finding(_BAD_PLACE, f"{CODES[_BAD_PLACE]}: {reason(error)}", place)
-    return unreadable_file(place, error)
 
 
 def usage_records(source: Source) -> Iterator[UsageRecord]:

@@ -70,7 +70,7 @@ class OpenCode(Importer):
         places = list(paths) or _own_places()
         found: list[str] = []
         for place in places:
-            below = find_sessions(place) if place.is_dir() else ()
+            below = find_sessions(place) if os.path.isdir(place) else ()
             named = below or (store_of(place),)
             found += [os.path.abspath(path) for path in named if path is not None]
         found = list(dict.fromkeys(found))

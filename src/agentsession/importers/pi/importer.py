@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentsession.findings import Finding
 from agentsession.importers.base import Converted, Importer, NativeSession, Rest, Source
 from agentsession.importers.pi.places import files_below, own_places
 from agentsession.importers.pi.source import Sessions
 from agentsession.importers.pi.usage import usage_records
-from agentsession.importers.unread import empty_file, unreadable_file
+from agentsession.importers.unread import empty_file, unreadable
 from agentsession.importers.usage import Tell, UsageRecord
 
 
@@ -40,7 +39,7 @@ class Pi(Importer):
         A path may be a session's file or any directory above some.
         """
         places = [os.path.abspath(place) for place in (list(paths) or own_places())]
-        found = [place for place in dict.fromkeys(places) if any(files_below(place))]
+        found = [place for place in dict.fromkeys(places) if _holds_any(place)]
         return (Source(self.name, tuple(found)),) if found else ()
 
     def sessions(self, source: Source) -> Iterator[NativeSession]:
@@ -58,11 +57,12 @@ class Pi(Importer):
 
     def report(self, source: Source) -> Rest:
         """Return which files cannot be read or are empty, and how many records the others have."""
-        files = self._sessions(source).files
-        findings: list[Finding] = []
+        sessions = self._sessions(source)
+        files = sessions.files
+        findings = [unreadable(place, error) for place, error in sessions.unreadable.items()]
         for file in files:
             if file.unreadable is not None:
-                findings.append(unreadable_file(file.path, file.unreadable))
+                findings.append(unreadable(file.path, file.unreadable))
             elif not file.is_session:
                 findings.append(empty_file(file.path))
         return Rest(findings=tuple(findings), read=sum(file.records for file in files))
@@ -79,3 +79,9 @@ class Pi(Importer):
         if self._opened is None or self._opened[0] != source:
             self._opened = (source, Sessions(*source.paths))
         return self._opened[1]
+
+
+def _holds_any(place: str) -> bool:
+    """Whether a place has a session, or may have one where it cannot be read."""
+    unreadable: dict[str, OSError] = {}
+    return any(files_below(place, unreadable)) or bool(unreadable)

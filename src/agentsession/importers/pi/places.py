@@ -15,6 +15,7 @@ from agentsession import text
 from agentsession._regular import open_regular
 from agentsession.errors import NotJSON
 from agentsession.importers.pi.lines import MARK
+from agentsession.importers.unread import noting
 from agentsession.stores.layout import id_problem
 
 SUFFIX: Final = ".jsonl"
@@ -51,23 +52,33 @@ def _expanded(named: str, home: str) -> Path | None:
     return Path(home, named[2:]) if named.startswith("~/") else Path(named)
 
 
-def files_below(place: str | os.PathLike[str]) -> Iterator[str]:
+def files_below(
+    place: str | os.PathLike[str], unreadable: dict[str, OSError] | None = None
+) -> Iterator[str]:
     """Yield the files at a place that are sessions of pi, by path.
 
     Links to directories are not followed, those to files are. Also what cannot be read is
     yielded, where it stands where a session does.
+
+    Args:
+        place: a file or directory.
+        unreadable: takes the projects' directories that cannot be read, each with the reason.
     """
+    shut: dict[str, OSError] = {}
     path = os.path.abspath(place)
     if not os.path.isdir(path):
         if os.path.isfile(path) and is_session(path):
             yield path
         return
-    for directory, inner, names in os.walk(path):
+    for directory, inner, names in os.walk(path, onerror=noting(shut)):
         inner.sort()
         for name in sorted(names):
             found = os.path.join(directory, name)
             if name.endswith(SUFFIX) and is_session(found):
                 yield found
+    if unreadable is not None:
+        # What else is shut below the place is no matter of pi's.
+        unreadable |= {k: v for k, v in shut.items() if _PROJECT.fullmatch(os.path.basename(k))}
 
 
 def is_session(path: str) -> bool:

@@ -80,7 +80,10 @@ class Sessions:
     """
 
     def __init__(self, *places: str) -> None:
-        paths = dict.fromkeys(path for place in places for path in files_below(place))
+        self.unreadable: dict[str, OSError] = {}
+        paths = dict.fromkeys(
+            path for place in places for path in files_below(place, self.unreadable)
+        )
         self.files = [look(path) for path in paths]
         self._by_id: dict[str, list[File]] = {}
         self._by_name: dict[str, File] = {}

@@ -147,7 +147,10 @@ def usage_records(source: Source, tell: Tell | None = None) -> Iterator[UsageRec
         source: the source.
         tell: called with what could not be read.
     """
-    found = dict.fromkeys(path for place in source.paths for path in files_below(place))
+    shut: dict[str, OSError] = {}
+    found = dict.fromkeys(path for place in source.paths for path in files_below(place, shut))
+    for place, error in shut.items():
+        Unread(place, tell).file(error)
     for path in sorted(found, key=_age):
         yield from _of_file(path, Unread(path, tell))
 
