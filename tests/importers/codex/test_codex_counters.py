@@ -139,3 +139,14 @@ def test_where_a_counter_stood_is_kept(tmp_path: Path) -> None:
         if isinstance(e, CustomEntry) and isinstance(e.data, dict) and "hidden_call" in e.data
     ]
     assert hidden["total"] == 22
+
+
+@pytest.mark.parametrize("name", ["0.171.0-busy", "0.171.0-extras", "0.171.0-subagent"])
+def test_a_log_that_stands_twice_in_its_file_has_each_call_once(name: str, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(RECORDINGS / name / "codex", home)
+    before = in_files(home)
+    for log in home.rglob("rollout-*.jsonl"):
+        log.write_bytes(log.read_bytes() * 2)
+    assert in_files(home) == before
+    assert imported(home, MemoryStore()) == before

@@ -127,6 +127,8 @@ class Answering:
             self.state.history.remove(element.unit)
             self.state.waiting.pop(element.unit.call_id, None)
         data = {"summary": items, "usage": usage_of(call.counts), **call.counted}
+        if call.response_id:
+            data["response_id"] = call.response_id
         self.converted.add(call.counts)
         entry_id = self.writer.note(data, call.response_id, "summary", call.time)
         for number in [*(element.number for element in call.elements), *call.numbers]:
