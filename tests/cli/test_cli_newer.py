@@ -74,6 +74,21 @@ def test_a_store_is_listed_with_it(
     assert "later" in table.out
 
 
+@pytest.mark.parametrize("name", ["newer.jsonl", "files", "rows.db"])
+def test_usage_is_counted_with_it(
+    call: Caller, newer_file: Path, tmp_path: Path, name: str
+) -> None:
+    place = tmp_path / name
+    if place != newer_file:
+        assert call("copy", "--allow-newer", newer_file, place).code == 0
+    refused = call("usage", place)
+    assert refused.code == 1
+    assert "0.12 is newer than" in refused.err
+    counted = call("usage", "--allow-newer", place)
+    assert (counted.code, counted.err) == (0, "")
+    assert call("usage", "-allow-newer", place).out == counted.out
+
+
 def test_a_whole_store_is_copied_with_it(call: Caller, newer_file: Path, tmp_path: Path) -> None:
     place, target = tmp_path / "files", tmp_path / "target.db"
     assert call("copy", "--allow-newer", newer_file, place).code == 0

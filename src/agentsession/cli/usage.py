@@ -9,14 +9,14 @@ import errno
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
 from agentsession import places
 from agentsession.cli import sources
 from agentsession.cli.agents import agents_option
-from agentsession.cli.commands import Command, complete_file, json_option
+from agentsession.cli.commands import Command, allow_newer_option, complete_file, json_option
 from agentsession.cli.output import Output, complain, open_output, open_plain
 from agentsession.cli.report import Report
 from agentsession.cli.table import row, width_of
@@ -76,9 +76,16 @@ _NUMBERS: Final = (
     default="",
     help="Prices of models, for calls without a recorded cost.",
 )
+@allow_newer_option
 @json_option
 def command(
-    *, given: tuple[str, ...], by: str, agents: tuple[str, ...], prices: str, as_json: bool
+    *,
+    given: tuple[str, ...],
+    by: str,
+    agents: tuple[str, ...],
+    prices: str,
+    allow_newer: bool,
+    as_json: bool,
 ) -> int:
     """Add up the tokens that model calls used, and what they cost.
 
@@ -89,7 +96,8 @@ def command(
     """
     count = Count(load_prices(prices) if prices else None)
     known = [registry.load(name) for name in agents or registry.names()]
-    for place, (where, records) in enumerate(_sources(known, given, count.tell, stores=not agents)):
+    stores = None if agents else _Stores(count.tell, allow_newer)
+    for place, (where, records) in enumerate(_sources(known, given, count.tell, stores)):
         _add(count, place, where, records)
     done = count.report(By(by))
     if as_json:
@@ -106,16 +114,44 @@ def command(
 _Named = tuple[str, Iterator[UsageRecord]]
 
 
+class _Stores(NamedTuple):
+    """How sessions of this format are read.
+
+    Attributes:
+        tell: called with what could not be read.
+        allow_newer: whether sessions of a version not known here are.
+    """
+
+    tell: Tell
+    allow_newer: bool
+
+    def of(self, place: str) -> Iterator[UsageRecord]:
+        """Yield the usage of every session of a store, one session at a time."""
+        from agentsession.stores import Summary  # noqa: PLC0415 - not needed for agents' files
+
+        with sources.open_store(place, allow_newer=self.allow_newer) as store:
+            for found in store.list():
+                if not isinstance(found, Summary):
+                    self.tell(Finding(UNREADABLE, str(found), place))
+                    continue
+                try:
+                    session = store.open(found.id)
+                except (AgentSessionError, OSError) as error:
+                    self.tell(Finding(UNREADABLE, str(error), f"{place}, session {found.id}"))
+                    continue
+                yield from of_session(session)
+
+
 def _sources(
-    importers: Sequence[Importer], given: Sequence[str], tell: Tell, *, stores: bool
+    importers: Sequence[Importer], given: Sequence[str], tell: Tell, stores: _Stores | None
 ) -> Iterator[_Named]:
-    """Yield where usage is recorded, and the records."""
+    """Yield where usage is recorded, and the records; without ``stores`` of agents alone."""
     if not given:
         for importer in importers:
             yield from _of_agent(importer, importer.find(), tell)
         store = places.default_store()
         if stores and store.exists():
-            yield str(store), _of_store(str(store), tell)
+            yield str(store), stores.of(str(store))
         return
     for word in given:
         path = Path(word)
@@ -123,7 +159,7 @@ def _sources(
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), word)
         if stores and _is_own_database(word):
             # An agent's databases are SQLite too, and its importer would look in this one.
-            yield word, _of_store(word, tell)
+            yield word, stores.of(word)
             continue
         found = [
             one
@@ -137,9 +173,9 @@ def _sources(
                 f"{word} holds nothing of {', '.join(importer.name for importer in importers)}"
             )
         elif sources.is_store(word):
-            yield word, _of_store(word, tell)
+            yield word, stores.of(word)
         else:
-            yield word, of_session(read(word))
+            yield word, of_session(read(word, allow_newer=stores.allow_newer))
 
 
 def _is_own_database(word: str) -> bool:
@@ -155,23 +191,6 @@ def _is_own_database(word: str) -> bool:
 def _of_agent(importer: Importer, found: Sequence[Source], tell: Tell) -> Iterator[_Named]:
     for source in found:
         yield f"{importer.name} {source}", of_source(importer, source, tell)
-
-
-def _of_store(place: str, tell: Tell) -> Iterator[UsageRecord]:
-    """Yield the usage of every session of a store, one session at a time."""
-    from agentsession.stores import Summary  # noqa: PLC0415 - not needed for an agent's files
-
-    with sources.open_store(place) as store:
-        for found in store.list():
-            if not isinstance(found, Summary):
-                tell(Finding(UNREADABLE, str(found), place))
-                continue
-            try:
-                session = store.open(found.id)
-            except (AgentSessionError, OSError) as error:
-                tell(Finding(UNREADABLE, str(error), f"{place}, session {found.id}"))
-                continue
-            yield from of_session(session)
 
 
 def _add(count: Count, place: int, where: str, records: Iterator[UsageRecord]) -> None:

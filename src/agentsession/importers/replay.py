@@ -97,6 +97,9 @@ def _told(recording: Path, agent_name: str) -> dict[str, Any]:
 def verdicts(root: Path, agent_name: str = "") -> dict[str, Any]:
     """Return the verdict on every recording under a directory, and totals.
 
+    Of the responses ``backed`` and ``unbacked`` say whether a logged request is theirs; those
+    that no log can show are counted apart, as ``summary_attempts`` and ``noted``.
+
     Args:
         root: the directory.
         agent_name: whose recordings they are; without it each tells by its data.
@@ -119,7 +122,8 @@ def verdicts(root: Path, agent_name: str = "") -> dict[str, Any]:
         "responses": len(counted),
         "backed": sum(response["backed"] for response in counted),
         "summary_attempts": sum(r.get("note") == SUMMARY_ATTEMPT for r in responses),
-        "unbacked": sum(r.get("note", SUMMARY_ATTEMPT) != SUMMARY_ATTEMPT for r in responses),
+        "unbacked": sum(not response["backed"] for response in counted),
+        "noted": sum(r.get("note", SUMMARY_ATTEMPT) != SUMMARY_ATTEMPT for r in responses),
     }
     if answered:
         totals["answered"] = len(answered)

@@ -150,7 +150,7 @@ def test_a_response_says_why_its_request_cannot_be_rebuilt(tmp_path: Path) -> No
     assert [one.get("reason") for one in verdict["requests"]] == [None, "continuation-not-stored"]
     assert [one.get("note") for one in verdict["responses"]] == [None, "continuation-not-stored"]
     totals = report["totals"]
-    assert (totals["responses"], totals["backed"], totals["unbacked"]) == (1, 1, 1)
+    assert (totals["responses"], totals["backed"], totals["noted"]) == (1, 1, 1)
     assert (totals["answered"], totals["answered_rebuilt"]) == (2, 1)
     assert replay.main([str(tmp_path), "--agent", "claude-code"]) == 0
 
