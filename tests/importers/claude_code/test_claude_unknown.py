@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,23 @@ def test_what_is_known_is_not_told(tmp_path: Path) -> None:
     assert report.ok
     assert [f.code for f in report.findings if f.code.startswith("unknown")] == []
     assert '"unknown":[' not in text_of(tmp_path / "store")
+
+
+def test_what_is_unknown_is_told_and_kept_in_the_order_of_the_file(tmp_path: Path) -> None:
+    # Whatever comes out of a set would come in another order in every process.
+    strange = {f"zz{n}": n for n in (5, 3, 8, 1, 9, 2, 7, 4, 6, 0)}
+    log = Log(version="2.1.332")
+    log.user("u1", "Go")
+    told = {"type": "date", "date": "2026-03-01", **strange}
+    log.add("attachment", "x1", attachment=told, rendered=[{"content": "Today"}])
+    log.say("a1", "m1", "One.")
+    log.other("last-prompt", lastPrompt="Go", leafUuid="a1", **strange)
+    log.write(tmp_path / "home")
+    report = imported(tmp_path / "home", tmp_path / "store")
+    named = [f.sentence.rpartition(": ")[2] for f in report.findings if f.code == MEMBER]
+    assert named == [*(f"attachment.{name}" for name in strange), *strange]
+    members = json.dumps(strange, separators=(",", ":"))
+    assert f'"members":{members}' in text_of(tmp_path / "store")
 
 
 def test_the_counts_of_the_record_that_counts_are_kept_once(tmp_path: Path) -> None:

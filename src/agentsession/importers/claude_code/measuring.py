@@ -113,8 +113,9 @@ class Measuring:
 
     def _others(self, record: Record, known: frozenset[str]) -> None:
         members = record.members
-        for name in members.keys() - known if not members.keys() <= known else ():
-            self._keep(record, Strange(name, name, value_of(members[name])))
+        for name in members:
+            if name not in known:
+                self._keep(record, Strange(name, name, value_of(members[name])))
         if record.type == names.BLOB:
             for one in _in_message(members.get("message")):
                 self._keep(record, one)
@@ -184,9 +185,10 @@ class Measuring:
         kind = kind_of(record) if members is not None else ""
         known = ATTACHMENTS.get(kind)
         if known is not None and members is not None:
-            for name in members.keys() - known if not members.keys() <= known else ():
-                path = f"attachment.{name}"
-                self._found(record, Strange(path, path, value_of(members[name])))
+            for name in members:
+                if name not in known:
+                    path = f"attachment.{name}"
+                    self._found(record, Strange(path, path, value_of(members[name])))
         if members is None or kind in ATTACHMENTS:
             return False
         self.unknown.name(KIND, f"attachment type {kind or 'of no type'}", record.where)
