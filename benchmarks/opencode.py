@@ -21,6 +21,8 @@ from typing import Any
 import orjson
 
 from agentsession.importers.opencode import convert
+from agentsession.importers.opencode.importer import OpenCode
+from agentsession.importers.run import Work, import_sessions
 from benchmarks import inputs, options
 from benchmarks.growth_step import memory
 from benchmarks.harness import Report, Row, at_most, output_of
@@ -250,20 +252,24 @@ def converted(path: Path) -> int:
         )
 
 
-def opencode(report: Report, place: Path, sessions: int = 60, parts: int = 200) -> None:
+def imported(path: Path, jobs: int) -> None:
+    """Convert every session as ``agentsession import --dry-run --jobs`` does."""
+    importer = OpenCode()
+    done = import_sessions([Work(importer, importer.find([path]))], None, dry_run=True, jobs=jobs)
+    if not done.ok:
+        raise AssertionError(done.more["alarms"])
+
+
+def opencode(report: Report, place: Path, sessions: int = 400, parts: int = 200) -> None:
     """Time the conversion, and see that its memory does not grow with the number of sessions."""
     path = database(place, sessions, parts)
     rounds = 5 if sessions <= 200 else 3
-    report.add(
-        at_most(
-            f"convert {sessions} OpenCode sessions",
-            f"sqlite3 and orjson.loads of every row ({path.stat().st_size / 1e6:.0f} MB)",
-            6,
-            lambda: decoded(path),
-            lambda: converted(path),
-            rounds=rounds,
-        )
-    )
+    baseline = f"sqlite3 and orjson.loads of every row ({path.stat().st_size / 1e6:.0f} MB)"
+    for name, ours in (
+        (f"convert {sessions} OpenCode sessions", lambda: converted(path)),
+        ("the same, import --dry-run --jobs 2", lambda: imported(path, 2)),
+    ):
+        report.add(at_most(name, baseline, 6, lambda: decoded(path), ours, rounds=rounds))
     report.add(_memory(path, sessions))
 
 
@@ -308,7 +314,7 @@ def _largest(path: Path) -> int:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run it alone: ``python -m benchmarks.opencode [SESSIONS] [PARTS] [--place PLACE]``."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.opencode", description=__doc__)
-    parser.add_argument("sessions", type=options.count, nargs="?", default=60)
+    parser.add_argument("sessions", type=options.count, nargs="?", default=400)
     parser.add_argument("parts", type=options.count, nargs="?", default=200)
     options.add_place(parser)
     given = parser.parse_args(arguments)

@@ -104,9 +104,9 @@ def _parser(known: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument(
         "--opencode",
         type=_by_parts,
-        default="60x200",
+        default="400x200",
         metavar="SESSIONSxPARTS",
-        help="the OpenCode database (default: 60x200; the aim is for 2000x200)",
+        help="the OpenCode database (default: 400x200; the aim is for 2000x200)",
     )
     parser.add_argument(
         "--sizes", type=_sizes, default="1,10", help="megabytes of growth, with commas"
@@ -148,7 +148,7 @@ def _by_parts(text: str) -> tuple[int, int]:
     try:
         return count(sessions), count(parts or "200")
     except argparse.ArgumentTypeError:
-        message = f"{text!r} is no such thing as 60x200: sessions, x, parts of each"
+        message = f"{text!r} is no such thing as 400x200: sessions, x, parts of each"
         raise argparse.ArgumentTypeError(message) from None
 
 

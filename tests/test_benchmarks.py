@@ -145,9 +145,9 @@ def test_names_and_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--opencode", "2y3"], "'2y3' is no such thing as 60x200"),
-        (["--opencode", "0x3"], "'0x3' is no such thing as 60x200"),
-        (["--opencode", "x"], "is no such thing as 60x200"),
+        (["--opencode", "2y3"], "'2y3' is no such thing as 400x200"),
+        (["--opencode", "0x3"], "'0x3' is no such thing as 400x200"),
+        (["--opencode", "x"], "is no such thing as 400x200"),
         (["--sizes", "a"], "'a' is no list of megabytes"),
         (["--sizes", "1,,2"], "is no list of megabytes"),
         (["--sizes", "-1"], "is no list of megabytes"),
