@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentsession.importers import registry
+from agentsession.importers.identity import FORMATS
 from agentsession.importers.run import Work, import_sessions
 from agentsession.importers.target import open_target
 from agentsession.stores import Summary
@@ -98,9 +100,9 @@ def copy(home: Path, agent: str, end: str, *, later: int = 0, unknown: bool = Fa
     return place
 
 
-def appended(agent: str, place: Path, store: Path) -> int:
+def appended(agent: str, place: Path, store: Path, form: str = FORMATS[0]) -> int:
     importer = registry.load(agent)
-    report = import_sessions([Work(importer, tuple(importer.find([place])))], store)
+    report = import_sessions([Work(importer, tuple(importer.find([place])))], store, format=form)
     assert report.totals["sessions"]["failed"] == 0
     found = report.totals["entries"]["appended"]
     assert isinstance(found, int)
@@ -127,3 +129,58 @@ def test_copies_by_turns_append_once(
         assert isinstance(summary, Summary)
         texts = [e.item.text for e in opened.open(summary.id).entries if e.type == "item"]
     assert sorted(texts) == ["a1", "a2", "ask", "b1", "b2", "say"]
+
+
+TAILS: dict[str, Callable[[str], Line]] = {
+    "claude-code": lambda words: {"type": "tag", "tag": words, "sessionId": NAMES["claude-code"]},
+    "codex": lambda words: codex_event("thread_name_updated", thread_name=words),
+    "pi": lambda words: {**HEADS["pi"][0], "type": "session_info", "id": words, "name": words},
+}
+
+
+def codex_event(kind: str, **more: Any) -> Line:
+    return {
+        "timestamp": "2026-03-01T10:00:04.000Z",
+        "type": "event_msg",
+        "payload": {"type": kind, **more},
+    }
+
+
+@pytest.mark.parametrize("agent", LINES)
+@pytest.mark.parametrize("store", ["files", "rows.db"])
+@pytest.mark.parametrize("form", FORMATS)
+def test_copies_that_differ_behind_the_conversation_alone_come_to_rest(
+    agent: str, store: str, form: str, tmp_path: Path
+) -> None:
+    """Each has something new once; a later import of either moves the leaf no more."""
+    places = []
+    for end in ("one", "other", "third"):
+        place = copy(tmp_path / end, agent, "a")
+        with place.open("a") as file:
+            file.write(json.dumps(TAILS[agent](end)) + "\n")
+        places.append(place)
+    target = tmp_path / store
+    assert all(appended(agent, place, target, form) > 0 for place in places)
+    before = at_rest(target)
+    again = [places[at] for at in (0, 1, 2, 0, 2, 1, 1, 0)]
+    assert [appended(agent, place, target, form) for place in again] == [0] * 8
+    assert at_rest(target) == before
+    # What goes on in one of them opens the session there.
+    with places[0].open("a") as file:
+        file.write(json.dumps(LINES[agent](9, "user", "more", "a2")) + "\n")
+    assert appended(agent, places[0], target, form) > 0
+    with open_target(target, read_only=True) as opened:
+        (summary,) = opened.list()
+        assert isinstance(summary, Summary)
+        texts = [item.text for item in opened.open(summary.id).context().items]
+    assert texts[:3] == ["ask", "say", "a1"]
+    assert appended(agent, places[1], target, form) == 0
+
+
+def at_rest(target: Path) -> tuple[str | None, int]:
+    """The leaf of the one session of a store, and how many entries it has."""
+    with open_target(target, read_only=True) as opened:
+        (summary,) = opened.list()
+        assert isinstance(summary, Summary)
+        session = opened.open(summary.id)
+        return session.leaf, len(session.entries)

@@ -156,8 +156,7 @@ class _Merging:
         appended = [*self.new, *self._named(leaf)]
         appended += [self._own(tie.moved(ts=self._now()), leaf, "tie", ()) for tie in ties]
         reached = _leaf_of(self.stored, appended)
-        if not self.new and self._said(self.gone):
-            # A copy of which the store knows all, and more: it stays open where it is.
+        if reached != leaf and self._leaves_leaf():
             leaf = reached
         if reached != leaf and not self._is_remark_below(reached, leaf, appended):
             appended.append(self._marked(leaf, appended))
@@ -187,6 +186,20 @@ class _Merging:
             # Not a backup: the session was rewritten to be shorter, and that is stored.
             return False
         return _newest(self.converted.entries) < _newest(lost)
+
+    def _leaves_leaf(self) -> bool:
+        """Whether the session stays open where it is, whatever leaf the source has.
+
+        So it does for a copy of which the store knows all, or copies imported by turns would
+        move the leaf to and fro. But a merge that was cut short before it marked the leaf is
+        completed: what the store has last is then of this copy. And a copy that is newer than
+        the store decides, once: the mark has its time.
+        """
+        if self.new or not self.stored.entries:
+            return False
+        if self.stored.entries[-1].id in self.converted:
+            return False
+        return _newest(self.converted.entries) <= _newest(self.stored.entries)
 
     def _leaf_is_the_users(self) -> bool:
         return any(
@@ -231,7 +244,7 @@ class _Merging:
 
     def _now(self) -> Timestamp:
         """The time of the newest entry: a merge has no clock of its own."""
-        return _newest((*self.stored.entries, *self.new))
+        return _newest((*self.stored.entries, *self.converted.entries))
 
     def _is_remark_below(
         self, reached: str | None, leaf: str | None, appended: Sequence[Entry]
