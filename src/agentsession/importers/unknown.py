@@ -35,7 +35,7 @@ LOUD: Final = 20
 """One part in so many of a file may be unknown before that is loud."""
 
 _NAMED: Final = 50
-_LONGEST: Final = 80
+_LONGEST: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Shape:
     """
 
     members: frozenset[str]
-    inner: tuple[tuple[str, Shape | Kinds], ...] = ()
+    inner: tuple[tuple[str, Known], ...] = ()
 
     def fits(self, value: Mapping[str, Any]) -> bool:
         """Return whether an object holds nothing that is not known."""
@@ -97,6 +97,41 @@ class Kinds:
         return self.kinds[kind]
 
 
+@dataclass(frozen=True, slots=True)
+class Each:
+    """An object whose members have names of their own, such as models, and one shape.
+
+    Attributes:
+        of: the shape of each.
+        words: what one may be instead of an object; anything else is not known.
+    """
+
+    of: Shape
+    words: frozenset[str] = frozenset()
+
+    def fits(self, value: Mapping[str, Any]) -> bool:
+        """Return whether the object holds nothing that is not known."""
+        for one in value.values():
+            if one.__class__ is dict:
+                if not self.of.fits(one):
+                    return False
+            elif one.__class__ is not str or one not in self.words:
+                return False
+        return True
+
+    def strange(self, value: Mapping[str, Any], name: str, place: str) -> Iterator[Strange]:
+        """Yield what is not known in an object."""
+        for member, one in value.items():
+            if isinstance(one, dict):
+                yield from self.of.strange(one, f"{name}*.", f"{place}{member}.")
+            elif not isinstance(one, str) or one not in self.words:
+                yield Strange(f"{name}{member}", f"{place}{member}", one)
+
+
+Known = Shape | Kinds | Each
+"""What is known of an object, or of each object of an array."""
+
+
 class Strange(NamedTuple):
     """Something that is not known.
 
@@ -125,7 +160,7 @@ class Strange(NamedTuple):
 _LOOKED_AT: Final[frozenset[Any]] = frozenset({dict, list})
 
 
-def shape(members: str, **inner: Shape | Kinds) -> Shape:
+def shape(members: str, **inner: Known) -> Shape:
     """Return the shape of an object with some members, their names parted by spaces.
 
     >>> shape("type text").fits({"type": "text", "words": "hi"})
@@ -134,7 +169,7 @@ def shape(members: str, **inner: Shape | Kinds) -> Shape:
     return Shape(frozenset(members.split()) | inner.keys(), tuple(inner.items()))
 
 
-def _fits(value: Any, wanted: Shape | Kinds) -> bool:
+def _fits(value: Any, wanted: Known) -> bool:
     if value.__class__ is list:
         plain = isinstance(wanted, Kinds) and wanted.plain
         for one in value:
@@ -144,7 +179,7 @@ def _fits(value: Any, wanted: Shape | Kinds) -> bool:
             elif not (plain and one.__class__ is str):
                 return False
         return True
-    if isinstance(wanted, Shape):
+    if not isinstance(wanted, Kinds):
         return wanted.fits(value)
     try:
         found = wanted.of(value)
@@ -153,7 +188,7 @@ def _fits(value: Any, wanted: Shape | Kinds) -> bool:
     return found is None or _fits(value, found)
 
 
-def _strange(value: Any, wanted: Shape | Kinds, name: str, place: str) -> Iterator[Strange]:
+def _strange(value: Any, wanted: Known, name: str, place: str) -> Iterator[Strange]:
     if isinstance(value, list):
         plain = isinstance(wanted, Kinds) and wanted.plain
         for at, one in enumerate(value):
@@ -162,7 +197,7 @@ def _strange(value: Any, wanted: Shape | Kinds, name: str, place: str) -> Iterat
             elif not (plain and isinstance(one, str)):
                 yield Strange(f"{name}[]", f"{place}[{at}]", one, is_kind=True)
         return
-    if isinstance(wanted, Shape):
+    if not isinstance(wanted, Kinds):
         yield from wanted.strange(value, f"{name}." if name else "", f"{place}." if place else "")
         return
     try:
@@ -175,7 +210,7 @@ def _strange(value: Any, wanted: Shape | Kinds, name: str, place: str) -> Iterat
             yield from _strange(value, found, name, place)
 
 
-def strange(value: Any, wanted: Shape | Kinds, under: str = "") -> list[Strange]:
+def strange(value: Any, wanted: Known, under: str = "") -> list[Strange]:
     """Return what is not known in an object or an array.
 
     >>> strange({"type": "text", "words": "hi"}, shape("type text"))

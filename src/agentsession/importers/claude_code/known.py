@@ -1,7 +1,8 @@
 """What Claude Code is known to write in its messages, attachments and other records.
 
-The members of the records of a conversation's tree are in :mod:`.names`. What tools returned
-beside their results and what hooks said has no shape here: it is kept whole.
+The members of the records of a conversation's tree are in :mod:`.names`. What models ask of
+tools, what these are and returned beside their results, the parameters of requests and what a
+failed one said have no shape here: they are kept whole.
 Spec: claude-code 2, 4.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from agentsession.importers.claude_code import names
-from agentsession.importers.unknown import Kinds, shape
+from agentsession.importers.unknown import Each, Kinds, Shape, shape
 
 _BLOCK: Final = "type"
 _MARKS: Final = {
@@ -87,6 +88,9 @@ MESSAGE: Final = frozenset(
 )
 """Members of a message."""
 
+OUTPUT: Final = shape("effort")
+"""How a message asks for its answer."""
+
 ROLES: Final = frozenset({"user", "assistant", "system"})
 
 SUBTYPES: Final = frozenset(
@@ -110,56 +114,77 @@ SUBTYPES: Final = frozenset(
 """What system records tell of."""
 
 
-def _members(told: str) -> frozenset[str]:
-    return frozenset(told.split())
-
-
 _DELTA: Final = "type addedTypes addedNames addedLines removedTypes removedNames isInitial"
 _HOOK: Final = (
-    "type hookName hookEvent toolUseID content command durationMs exitCode stdout stderr "
-    "blockingError message"
+    "type hookName hookEvent toolUseID content command durationMs exitCode stdout stderr message"
 )
+_READ: Final = Kinds(
+    "type",
+    {
+        **dict.fromkeys(("image", "notebook", "pdf", "parts", "file_unchanged")),
+        "text": shape("type", file=shape("filePath content numLines startLine totalLines")),
+    },
+)
+_BLOCKED: Final = shape("blockingError command")
 
-ATTACHMENTS: Final[dict[str, frozenset[str] | None]] = {
-    "skill_listing": _members("type content names skillCount isInitial digests"),
-    "agent_listing_delta": _members(
-        f"{_DELTA} builtInTypes builtInPluginTypes showConcurrencyNote"
-    ),
-    "deferred_tools_delta": _members(
+ATTACHMENTS: Final[dict[str, Shape | None]] = {
+    "skill_listing": shape("type content names skillCount isInitial digests"),
+    "agent_listing_delta": shape(f"{_DELTA} builtInTypes builtInPluginTypes showConcurrencyNote"),
+    "deferred_tools_delta": shape(
         f"{_DELTA} readdedNames wireHiddenNames pendingMcpServers failedMcpServers "
         "needsAuthMcpServers"
     ),
-    **dict.fromkeys(("todo_reminder", "task_reminder"), _members("type content itemCount")),
+    **dict.fromkeys(("todo_reminder", "task_reminder"), shape("type content itemCount")),
     **dict.fromkeys(
         ("plan_mode", "plan_mode_exit"),
-        _members("type reminderType planFilePath planExists isSubAgent"),
+        shape("type reminderType planFilePath planExists isSubAgent"),
     ),
-    "queued_command": _members(
+    "queued_command": shape(
         "type prompt commandMode source_uuid delivery_id hostsOwnTurn rowSource timestamp "
         "origin isMeta imagePasteIds"
     ),
-    "file": _members("type content filename displayPath savedCopyFraming truncated"),
-    "nested_memory": _members("type content path displayPath"),
-    "edited_text_file": _members("type filename displayPath snippet"),
-    "directory": _members("type path displayPath content"),
-    **dict.fromkeys(("hook_success", "hook_additional_context"), _members(_HOOK)),
-    **dict.fromkeys(("hook_blocking_error", "hook_non_blocking_error"), _members(_HOOK)),
-    **dict.fromkeys(("hook_cancelled", "hook_error_during_execution"), _members(_HOOK)),
-    **dict.fromkeys(("hook_system_message", "hook_stopped_continuation"), _members(_HOOK)),
-    "command_permissions": _members("type allowedTools model"),
-    "ultrathink_effort": _members("type level"),
-    "total_tokens_reminder": _members("type text"),
-    "environment": _members("type snapshot"),
-    "model": _members("type identity text"),
-    "date": _members("type date"),
-    "session_context": _members("type context"),
-    "instructions": _members("type files"),
-    "remote_session_change": _members(
-        "type url commit pr managedCommit managedPr sendUserFileHint"
+    "file": shape(
+        "type filename displayPath truncated", content=_READ, savedCopyFraming=shape("enveloped")
     ),
-    "prompt_snapshot": _members(
-        "type systemPrompt cliPrefix tools systemTurns inlineTools keptReminders reminderFold "
-        "contextRendering toolChangeHeader echoWireToolInputs"
+    "nested_memory": shape(
+        "type path displayPath", content=shape("path type content contentDiffersFromDisk")
+    ),
+    "edited_text_file": shape("type filename displayPath snippet"),
+    "directory": shape("type path displayPath content"),
+    **dict.fromkeys(
+        ("hook_success", "hook_additional_context"), shape(_HOOK, blockingError=_BLOCKED)
+    ),
+    **dict.fromkeys(
+        ("hook_blocking_error", "hook_non_blocking_error"), shape(_HOOK, blockingError=_BLOCKED)
+    ),
+    **dict.fromkeys(
+        ("hook_cancelled", "hook_error_during_execution"), shape(_HOOK, blockingError=_BLOCKED)
+    ),
+    **dict.fromkeys(
+        ("hook_system_message", "hook_stopped_continuation"), shape(_HOOK, blockingError=_BLOCKED)
+    ),
+    "command_permissions": shape("type allowedTools model"),
+    "ultrathink_effort": shape("type level"),
+    "total_tokens_reminder": shape("type text"),
+    "environment": shape(
+        "type",
+        snapshot=shape(
+            "workingDirectory isWorktree isGitRepo additionalWorkingDirectories platform shell "
+            "osVersion"
+        ),
+    ),
+    "model": shape("type text", identity=shape("modelId marketingName knowledgeCutoff")),
+    "date": shape("type date"),
+    "session_context": shape("type", context=shape("gitStatus")),
+    "instructions": shape("type", files=shape("path type content")),
+    "remote_session_change": shape("type url commit pr managedCommit managedPr sendUserFileHint"),
+    "prompt_snapshot": shape(
+        "type systemPrompt cliPrefix systemTurns inlineTools keptReminders reminderFold "
+        "contextRendering toolChangeHeader echoWireToolInputs",
+        tools=shape(
+            "name description",
+            schema=shape("type name description input_schema strict defer_loading cache_control"),
+        ),
     ),
     "deferred_tools_record": None,
     # Of releases nobody recorded these are known by name alone.
@@ -208,27 +233,44 @@ ATTACHMENTS: Final[dict[str, frozenset[str] | None]] = {
 
 _LOGGED: Final = "type sessionId agentId timestamp version"
 
-OTHERS: Final[dict[str, frozenset[str]]] = {
-    names.SUMMARY: _members("type summary leafUuid sessionId"),
-    names.QUEUE: _members(
-        "type operation content reason commandUuid deliveryId sessionId timestamp"
-    ),
-    names.LAST_PROMPT: _members("type lastPrompt leafUuid sessionId timestamp"),
-    names.COST: _members(
+NESTED: Final[dict[str, Shape]] = {
+    "turnPosition": shape("promptIndex turnIndex"),
+    "permissionDecision": shape("decision source reasonType ruleSource reasonCode"),
+    "origin": shape("kind producer runId"),
+    "commandRun": shape("command args"),
+    "hookInfos": shape("command durationMs"),
+}
+"""Members of tree records that hold objects."""
+
+_SPENT: Final = shape(
+    "inputTokens outputTokens thinkingTokens cacheReadInputTokens cacheCreationInputTokens "
+    "cacheCreationEphemeral5mInputTokens cacheCreationEphemeral1hInputTokens webSearchRequests "
+    "costUSD contextWindow maxOutputTokens"
+)
+_SYSTEM: Final = Kinds("type", {"text": shape("type text", **_MARKS)}, plain=True)
+
+OTHERS: Final[dict[str, Shape]] = {
+    names.SUMMARY: shape("type summary leafUuid sessionId"),
+    names.QUEUE: shape("type operation content reason commandUuid deliveryId sessionId timestamp"),
+    names.LAST_PROMPT: shape("type lastPrompt leafUuid sessionId timestamp"),
+    names.COST: shape(
         "type sessionId totalCostUSD totalAPIDuration totalAPIDurationWithoutRetries "
-        "totalToolDuration totalDuration totalLinesAdded totalLinesRemoved modelUsage startTime "
-        "hasUnknownModelCost timestamp"
+        "totalToolDuration totalDuration totalLinesAdded totalLinesRemoved startTime "
+        "hasUnknownModelCost timestamp",
+        modelUsage=Each(_SPENT),
     ),
-    "mode": _members("type mode sessionId timestamp"),
-    "atis-latch": _members("type atis sessionId timestamp"),
-    "tools-used": _members("type tools sessionId timestamp"),
-    names.CUSTOM_TITLE: _members("type customTitle sessionId timestamp"),
-    names.AI_TITLE: _members("type aiTitle sessionId timestamp"),
-    names.REQUEST: _members(
-        f"{_LOGGED} id params shapeHash base keep tail cacheControl requestDigest querySource "
-        "thread withheld echoWireToolInputs"
+    "mode": shape("type mode sessionId timestamp"),
+    "atis-latch": shape("type atis sessionId timestamp"),
+    "tools-used": shape("type tools sessionId timestamp"),
+    names.CUSTOM_TITLE: shape("type customTitle sessionId timestamp"),
+    names.AI_TITLE: shape("type aiTitle sessionId timestamp"),
+    names.REQUEST: shape(
+        f"{_LOGGED} id params shapeHash base keep tail requestDigest querySource withheld "
+        "echoWireToolInputs",
+        cacheControl=shape("path", value=_MARKS["cache_control"]),
+        thread=shape("type"),
     ),
-    names.SHAPE: _members(f"{_LOGGED} shape shapeHash"),
-    names.BLOB: _members(f"{_LOGGED} hash message"),
+    names.SHAPE: shape(f"{_LOGGED} shapeHash", shape=shape("tools", system=_SYSTEM)),
+    names.BLOB: shape(f"{_LOGGED} hash message"),
 }
 """Members of records outside the tree, where they are known."""

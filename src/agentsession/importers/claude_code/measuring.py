@@ -15,21 +15,23 @@ from agentsession.importers.base import UNKNOWN_CONTENT
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.attachments import SNAPSHOT, kind_of
 from agentsession.importers.claude_code.fitting import blocks_fit, rendered_fits, usage_fits
-from agentsession.importers.claude_code.heads import PlainMessage
+from agentsession.importers.claude_code.heads import NOTHING, PlainMessage
 from agentsession.importers.claude_code.known import (
     ATTACHMENTS,
     COMPACTED,
     CONTENT,
     MESSAGE,
+    NESTED,
     OTHERS,
+    OUTPUT,
     RENDERED,
     ROLES,
     SUBTYPES,
     USAGE,
 )
-from agentsession.importers.claude_code.lines import REFUSALS, members_of, value_of
+from agentsession.importers.claude_code.lines import REFUSALS, Members, members_of, value_of
 from agentsession.importers.claude_code.records import Record
-from agentsession.importers.unknown import KIND, LOUD, Strange, Unknown, strange
+from agentsession.importers.unknown import KIND, LOUD, Shape, Strange, Unknown, strange
 
 if TYPE_CHECKING:
     from agentsession.importers.claude_code.convert import Conversion
@@ -94,7 +96,12 @@ class Measuring:
                 self._others(record, known)
             return False
         for name in record.unknown_members():
-            self._found(record, Strange(name, name, value_of(record.get(name))))
+            nested = NESTED.get(name)
+            value = value_of(record.get(name))
+            if nested is None:
+                self._found(record, Strange(name, name, value))
+            for one in strange(value, nested, name) if nested is not None else ():
+                self._found(record, one)
         if kind in _SPOKEN:
             return self._message(record)
         if kind == names.ATTACHMENT:
@@ -111,11 +118,10 @@ class Measuring:
                 self._found(record, one)
         return False
 
-    def _others(self, record: Record, known: frozenset[str]) -> None:
+    def _others(self, record: Record, known: Shape) -> None:
         members = record.members
-        for name in members:
-            if name not in known:
-                self._keep(record, Strange(name, name, value_of(members[name])))
+        for one in _among(members, known):
+            self._keep(record, one)
         if record.type == names.BLOB:
             for one in _in_message(members.get("message")):
                 self._keep(record, one)
@@ -185,10 +191,8 @@ class Measuring:
         kind = kind_of(record) if members is not None else ""
         known = ATTACHMENTS.get(kind)
         if known is not None and members is not None:
-            for name in members:
-                if name not in known:
-                    path = f"attachment.{name}"
-                    self._found(record, Strange(path, path, value_of(members[name])))
+            for one in _among(members, known, "attachment."):
+                self._found(record, one)
         if members is None or kind in ATTACHMENTS:
             return False
         self.unknown.name(KIND, f"attachment type {kind or 'of no type'}", record.where)
@@ -250,10 +254,24 @@ def _is_counted_plainly(record: Record) -> bool:
     return record.usage is None if told is None else usage_fits(told)
 
 
+def _among(members: Members, known: Shape, under: str = "") -> Iterator[Strange]:
+    """Yield what is not known among members, of which those that hold nothing are not decoded."""
+    for name in members if not members.keys() <= known.members else ():
+        if name not in known.members:
+            yield Strange(f"{under}{name}", f"{under}{name}", value_of(members[name]))
+    for name, inner in known.inner:
+        value = value_of(members.get(name))
+        if isinstance(value, (dict, list)):
+            yield from strange(value, inner, f"{under}{name}")
+
+
 def _in_message(raw: msgspec.Raw | None) -> Iterator[Strange]:
     """Yield what is not known in the text of a message."""
     try:
-        if raw is None or blocks_fit(_plain(raw).content):
+        if raw is None:
+            return
+        plain = _plain(raw)
+        if plain.output_config is NOTHING and blocks_fit(plain.content):
             return
     except REFUSALS:
         pass
@@ -261,6 +279,9 @@ def _in_message(raw: msgspec.Raw | None) -> Iterator[Strange]:
     for name in value if isinstance(value, dict) else ():
         if name not in MESSAGE:
             yield Strange(f"message.{name}", f"message.{name}", value[name])
+    output = value.get("output_config") if isinstance(value, dict) else None
+    if isinstance(output, dict):
+        yield from strange(output, OUTPUT, "message.output_config")
     content = value.get("content") if isinstance(value, dict) else None
     if isinstance(content, (dict, list)):
         yield from strange(content, CONTENT, "message.content")

@@ -6,7 +6,6 @@ Spec: claude-code 2.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from sys import intern
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,6 +34,7 @@ from agentsession.importers.claude_code.lines import (
     text_of,
     value_of,
 )
+from agentsession.importers.claude_code.parting import misfits, parted
 from agentsession.importers.claude_code.stamps import time_of
 from agentsession.timestamp import Timestamp
 
@@ -366,7 +366,8 @@ class Record:
     def beside(self, left_out: frozenset[str] = names.ENVELOPE) -> bytes:
         """Return the members that an entry does not say in its own words, as JSON text."""
         members = self.members
-        told, self.unknown = parted(tuple(members), left_out)
+        told, unknown = parted(tuple(members), left_out)
+        self.unknown = misfits(members, unknown) if unknown else ()
         if not told:
             return b""
         parts: list[bytes | msgspec.Raw] = []
@@ -376,11 +377,11 @@ class Record:
         return b"".join(parts)
 
     def unknown_members(self) -> tuple[str, ...]:
-        """Return the names of members that no known release writes."""
+        """Return the names of members that no known release writes, or that hold such."""
         if self.type not in names.TREE:
             return ()
         if self.unknown is None:
-            self.unknown = tuple(name for name in self.members if name not in names.MEMBERS)
+            self.unknown = misfits(self.members, parted(tuple(self.members), frozenset())[1])
         return self.unknown
 
 
@@ -397,25 +398,3 @@ def records_of(line: bytes, file: int, number: int, plain: Head | None = None) -
     if not record.is_damaged:
         return [record]
     return [Record(part, file, number) for part in split_tail(line)]
-
-
-@lru_cache(maxsize=256)
-def parted(
-    members: tuple[str, ...], left_out: frozenset[str]
-) -> tuple[tuple[tuple[str, bytes], ...], tuple[str, ...]]:
-    """Return the names of members that are told, each with what stands before its value.
-
-    There are few kinds of lines, and the members of each are always the same.
-
-    Args:
-        members: the names of all.
-        left_out: those that are not told.
-
-    Returns:
-        These, and the names of those among them that no known release writes.
-    """
-    told = [name for name in members if name not in left_out]
-    unknown = tuple([name for name in told if name not in names.MEMBERS])
-    heads = [b",%b:" % text.encode(name) for name in told]
-    heads[:1] = [b"{" + head[1:] for head in heads[:1]]
-    return tuple(zip(told, heads, strict=True)), unknown

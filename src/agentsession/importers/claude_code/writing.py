@@ -16,8 +16,9 @@ from agentsession.importers.accounts import Accounts
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.calls import Calls
 from agentsession.importers.claude_code.lines import members_of, plain_members
+from agentsession.importers.claude_code.parting import parted
 from agentsession.importers.claude_code.pieces import Piece
-from agentsession.importers.claude_code.records import Record, parted
+from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.requestlog import CannotRebuild, Request, RequestLog
 from agentsession.importers.claude_code.rules import Rules
 from agentsession.importers.claude_code.shapes import system_texts, tool_of

@@ -32,7 +32,7 @@ _BLOCKS: Final = Kinds(
 _SYSTEM: Final = shape(
     "role timestamp sections",
     content=_PARTS,
-    toolsAdded=shape("name description parameters constrainedSampling"),
+    toolsAdded=shape("name description parameters", constrainedSampling=shape("type strict")),
     toolsRemoved=shape("name"),
 )
 _INJECTED: Final = shape("role customType display details timestamp", content=_PARTS)
