@@ -118,7 +118,8 @@ class Calls:
     def _drop(self, name: str, entry: Entry) -> None:
         """Drop what has a name and stands on other branches than an entry."""
         for held in self._held.get(name, ()):
-            if held.counts and not self._is_above(held.entry, entry):
+            if not self._is_above(held.entry, entry):
+                # What led to it may be known by now, also where it was dropped before.
                 held.counts = False
                 self._drop_before(held, entry)
 

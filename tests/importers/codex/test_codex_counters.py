@@ -150,3 +150,82 @@ def test_a_log_that_stands_twice_in_its_file_has_each_call_once(name: str, tmp_p
         log.write_bytes(log.read_bytes() * 2)
     assert in_files(home) == before
     assert imported(home, MemoryStore()) == before
+
+
+def recorded(response: str, sent: int) -> dict[str, Any]:
+    return line("token_usage_record", {"response_id": response, "usage": used(sent)})
+
+
+def numbered(one: dict[str, Any], number: int, sampled: int | None = None) -> dict[str, Any]:
+    told = {"history_sequence": number, "sampled_through_sequence": sampled}
+    return {**one, "metadata": {name: n for name, n in told.items() if n is not None}}
+
+
+def compacted_thread() -> list[dict[str, Any]]:
+    """A question and its answer, a summary of both, and one more of each."""
+    begun = event("task_started", turn_id="t1")
+    ended = event("task_complete", turn_id="t1", last_agent_message="x")
+    kept = [said("user", "SUMMARY")["payload"]]
+    return [
+        meta(version="0.171.0"),
+        *(begun, context(turn_id="t1"), numbered(said("user", "a"), 1)),
+        *(numbered(said("assistant", "b"), 2, 1), recorded("resp_1", 100), counters(100, 100)),
+        # What asked for the summary held no later item than the question before.
+        *(ended, begun, numbered(said("assistant", "SUMMARY"), 3, 1)),
+        *(recorded("resp_2", 200), counters(300, 200)),
+        line("compacted", {"message": "SUMMARY", "replacement_history": kept}),
+        *(context(turn_id="t1"), numbered(said("user", "c"), 5)),
+        *(numbered(said("assistant", "d"), 6, 5), recorded("resp_3", 300), counters(600, 300)),
+        ended,
+    ]
+
+
+@pytest.mark.parametrize("name", ["", "0.101.0-compact", "0.145.0-remote"])
+def test_a_summary_counts_once_with_and_without_its_compaction(name: str, tmp_path: Path) -> None:
+    """The store has both, in whatever order they came, and comes to rest."""
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    if name:
+        shutil.copytree(RECORDINGS / name / "codex", whole)
+        shutil.copytree(whole, cut)
+    else:
+        write(whole, compacted_thread())
+        write(cut, compacted_thread())
+    lost = 0
+    for log in cut.rglob("rollout-*.jsonl"):
+        lines = log.read_bytes().splitlines(keepends=True)
+        kept = [one for one in lines if b'"type":"compacted"' not in one.replace(b": ", b":")]
+        lost += len(lines) - len(kept)
+        log.write_bytes(b"".join(kept))
+    assert lost
+    wanted = in_files(whole)
+    assert in_files(cut) == wanted
+    for order in ((cut, whole), (whole, cut)):
+        store = MemoryStore()
+        for place in order:
+            known = imported(place, store)
+        assert known == wanted
+        before = [len(store.open(found.id).entries) for found in store.list()]
+        for place in order * 2:
+            assert imported(place, store) == wanted
+        assert [len(store.open(found.id).entries) for found in store.list()] == before
+
+
+def test_a_counter_that_is_lost_later_adds_no_call(tmp_path: Path) -> None:
+    """The whole log first: a counter that is written again then stands for a lost one."""
+    home = tmp_path / "home"
+    shutil.copytree(RECORDINGS / "0.101.0-compact" / "codex", home)
+    right = in_files(home)
+    tried = 0
+    for path in sorted(home.rglob("rollout-*.jsonl")):
+        whole = path.read_bytes()
+        lines = whole.splitlines(keepends=True)
+        places = [at for at, one in enumerate(lines) if any(kind in one for kind in _COUNTERS)]
+        for at in places:
+            store = MemoryStore()
+            path.write_bytes(whole)
+            assert imported(home, store) == right
+            path.write_bytes(b"".join([*lines[:at], *lines[at + 1 :]]))
+            assert imported(home, store) == right, lines[at]
+            tried += 1
+        path.write_bytes(whole)
+    assert tried
