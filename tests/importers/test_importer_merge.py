@@ -71,6 +71,26 @@ def test_a_new_title_is_appended(store: JSONLStore) -> None:
     assert reopened(store).name == "Another"
 
 
+def test_of_copies_that_bring_nothing_new_a_newer_one_decides_and_once(store: JSONLStore) -> None:
+    one, other = convert("a", title="One", updated=9), convert("a", title="Other", updated=9)
+    for source in (one, other, one, other, one):
+        merge(store, source)
+        if source is other:
+            before = bytes_of(store)
+    assert bytes_of(store) == before
+    assert reopened(store).leaf == other.leaf
+    newer = Session(one.header)
+    for entry in one.entries:
+        newer.append(entry.moved(parent=entry.parent, id=entry.id, ts=at(12)))
+    assert newer.leaf == one.leaf
+    assert merge(store, newer).action is Action.GROWN
+    assert reopened(store).leaf == one.leaf
+    after = bytes_of(store)
+    for source in (other, newer, one, other):
+        assert merge(store, source).action is Action.UNCHANGED
+    assert bytes_of(store) == after
+
+
 def test_a_rewritten_past_becomes_a_branch(store: JSONLStore) -> None:
     merge(store, convert("a", "b", "c"))
     before = bytes_of(store)
