@@ -42,7 +42,14 @@ class Shown:
         raise AssertionError(f"{wanted} did not come")
 
     def interrupted(self) -> tuple[int, str]:
-        self.process.send_signal(signal.SIGINT)
+        # Python drops an interrupt that comes while it finalizes an object: one presses again.
+        for _ in range(12):
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(5)
+            except subprocess.TimeoutExpired:
+                continue
+            break
         return self.ended()
 
     def ended(self) -> tuple[int, str]:

@@ -166,6 +166,30 @@ def test_a_directory_that_cannot_be_read_is_told(agent: str, inner: int) -> None
     ]
 
 
+WHOLE = {
+    "claude-code": "projects",
+    "codex": "sessions/2026/03",
+    "pi": "agent/sessions",
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="needs the rights of another user")
+def test_an_agent_whose_sessions_are_all_shut_away_is_told(agent: str) -> None:
+    with tempfile.TemporaryDirectory() as made:
+        Path(made).chmod(0o755)
+        shut = Path(made, WHOLE[agent])
+        shut.mkdir(parents=True)
+        shut.chmod(0)
+        try:
+            with as_nobody():
+                report, count = imported(agent, Path(made), None), counted(agent, Path(made))
+        finally:
+            shut.chmod(0o755)
+    assert [(f.code, f.where) for f in report.findings] == [("unreadable-place", str(shut))]
+    assert [(f.code, f.where) for f in count.alarms] == [("unreadable-source", str(shut))]
+    assert not report.ok
+
+
 @contextmanager
 def as_nobody() -> Iterator[None]:
     """Do something with the rights of a user who has none here."""

@@ -105,7 +105,10 @@ def test_a_damaged_file_is_imported_and_adds_up(
     sessions = Sessions(str(place))
     (file,) = sessions.files
     found = list(sessions)
-    assert len(found) == 1
+    # A file that nothing was written to is no session.
+    assert len(found) == (file.records > 0)
+    if not found:
+        return
     converted = sessions.convert(found[0].id)
     assert len(converted.records) == file.records
     session = converted.session

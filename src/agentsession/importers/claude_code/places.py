@@ -76,8 +76,10 @@ def folders(place: Path) -> list[Path]:
         elif any(os.path.isdir(path / name / SUBAGENTS) for name in inner):
             # Sessions may be gone while their agents' logs are still there.
             found.append(path)
-    # A project's folder that cannot be read is told of; what else is shut is no matter of ours.
-    return sorted([*found, *(path for path in map(Path, shut) if path.parent.name == PROJECTS)])
+    # A shut folder of a project, or of all, is told of; what else is shut is no matter of ours.
+    return sorted(
+        [*found, *(path for path in map(Path, shut) if PROJECTS in (path.name, path.parent.name))]
+    )
 
 
 def _is_whole_log(path: Path) -> bool:

@@ -6,6 +6,7 @@ Spec: codex 1.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,10 @@ from agentsession.importers.codex.rollouts import is_named_as_rollout, is_rollou
 
 _FOLDERS: Final = ("sessions", "archived_sessions")
 _LOOKED_AT: Final = 200
+_OWN: Final = re.compile(
+    r"/\.codex/(?:archived_)?sessions$|/(?:archived_)?sessions(?:/[0-9]+){1,3}$"
+)
+"""Directories that nobody but Codex has: its own by their place, or those of dates."""
 
 
 def home(environ: Mapping[str, str] | None = None) -> Path:
@@ -47,7 +52,11 @@ def find(place: str) -> tuple[str, ...]:
 
 
 def _holds_rollouts(place: str) -> bool:
-    files = rollout_files([place], {})
+    shut: dict[str, OSError] = {}
+    files = rollout_files([place], shut)
     if any(is_named_as_rollout(path) for path in files):
+        return True
+    if any(_OWN.search(path.replace(os.sep, "/")) for path in shut):
+        # What there is cannot be read, and that is to be told.
         return True
     return any(is_rollout(path) for path in files[:_LOOKED_AT])

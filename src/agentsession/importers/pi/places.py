@@ -20,6 +20,9 @@ from agentsession.stores.layout import id_problem
 
 SUFFIX: Final = ".jsonl"
 
+_AGENT: Final = "agent"
+_SESSIONS: Final = "sessions"
+
 _HEAD: Final = 1 << 20
 """How much of a file is looked at to tell whether it is a session."""
 
@@ -38,8 +41,8 @@ def own_places(environ: Mapping[str, str] | None = None) -> list[Path]:
     """
     environ = os.environ if environ is None else environ
     home = environ.get("HOME") or os.path.expanduser("~")
-    agent = _expanded(environ.get("PI_CODING_AGENT_DIR") or "", home) or Path(home, ".pi", "agent")
-    places = [agent / "sessions"]
+    agent = _expanded(environ.get("PI_CODING_AGENT_DIR") or "", home) or Path(home, ".pi", _AGENT)
+    places = [agent / _SESSIONS]
     named = _expanded(environ.get("PI_CODING_AGENT_SESSION_DIR") or "", home)
     if named is not None and not named.is_relative_to(places[0]):
         places.append(named)
@@ -78,7 +81,15 @@ def files_below(
                 yield found
     if unreadable is not None:
         # What else is shut below the place is no matter of pi's.
-        unreadable |= {k: v for k, v in shut.items() if _PROJECT.fullmatch(os.path.basename(k))}
+        unreadable |= {k: v for k, v in shut.items() if _is_pis(k)}
+
+
+def _is_pis(directory: str) -> bool:
+    """Whether a directory is that of a project, or that of all projects."""
+    above, name = os.path.split(directory)
+    if name == _SESSIONS and os.path.basename(above) == _AGENT:
+        return True
+    return _PROJECT.fullmatch(name) is not None
 
 
 def is_session(path: str) -> bool:
