@@ -190,6 +190,43 @@ def test_an_agent_whose_sessions_are_all_shut_away_is_told(agent: str) -> None:
     assert not report.ok
 
 
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="needs the rights of another user")
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_usual_place_that_is_shut_is_told(
+    agent: str, depth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = {"claude-code": ".claude/projects", "codex": ".codex/sessions", "pi": ".pi/agent"}
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    with tempfile.TemporaryDirectory() as made:
+        monkeypatch.setenv("HOME", made)
+        Path(made).chmod(0o755)
+        Path(made, usual[agent]).mkdir(parents=True)
+        importer = registry.load(agent)
+        shut = Path(made, *Path(usual[agent]).parts[:depth])
+        shut.chmod(0)
+        try:
+            with as_nobody():
+                work = [Work(importer, tuple(importer.find()))]
+                report = import_sessions(work, None, dry_run=True)
+        finally:
+            shut.chmod(0o755)
+    assert [f.code[:10] for f in report.findings] == ["unreadable"]
+    assert not report.ok
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_usual_place_with_nothing_in_it_is_no_source(
+    agent: str, there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in (".claude/projects", ".codex/sessions", ".pi/agent/sessions") if there else ():
+        (tmp_path / name).mkdir(parents=True)
+    assert registry.load(agent).find() == ()
+
+
 @contextmanager
 def as_nobody() -> Iterator[None]:
     """Do something with the rights of a user who has none here."""

@@ -41,10 +41,14 @@ def unreadable(path: str, problem: OSError) -> Finding:
 
 
 def noting(unreadable: dict[str, OSError]) -> Callable[[OSError], None]:
-    """Return what notes directories that a walk cannot read, each with the reason."""
+    """Return what notes directories that a walk cannot read, each with the reason.
+
+    One that is not there, or no longer, is not noted.
+    """
 
     def note(error: OSError) -> None:
-        unreadable[os.fspath(error.filename or "")] = error
+        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            unreadable[os.fspath(error.filename or "")] = error
 
     return note
 

@@ -196,6 +196,20 @@ class TestStrays:
         messages = tree.messages(only(tree)).messages
         assert [m.problem for m in messages] == ["", "it is not a regular file"]
 
+    def test_parts_that_cannot_be_opened(self, small: Path) -> None:
+        folder = small / "storage" / "part" / "msg_1"
+        (folder / "prt_8.json").symlink_to("nowhere")
+        if hasattr(os, "mkfifo"):
+            os.mkfifo(folder / "prt_9.json")
+        tree = oc.Tree(small)
+        (message,) = tree.messages(only(tree)).messages
+        unread = [part for part in message.parts if part.id in {"prt_8", "prt_9"}]
+        assert [part.part for part in unread] == [None] * len(unread)
+        assert unread[0].problem.endswith("o such file or directory")
+        assert [part.problem for part in unread[1:]] == (
+            ["it is not a regular file"] if hasattr(os, "mkfifo") else []
+        )
+
     def test_names_that_are_not_utf8(self, small: Path) -> None:
         folder = os.fsencode(small / "storage" / "message" / "ses_a")
         try:

@@ -17,7 +17,7 @@ from agentsession.importers.codex.rollouts import is_named_as_rollout, is_rollou
 _FOLDERS: Final = ("sessions", "archived_sessions")
 _LOOKED_AT: Final = 200
 _OWN: Final = re.compile(
-    r"/\.codex/(?:archived_)?sessions$|/(?:archived_)?sessions(?:/[0-9]+){1,3}$"
+    r"/\.codex(?:/(?:archived_)?sessions)?$|/(?:archived_)?sessions(?:/[0-9]+){1,3}$"
 )
 """Directories that nobody but Codex has: its own by their place, or those of dates."""
 

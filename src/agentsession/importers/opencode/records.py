@@ -209,6 +209,10 @@ class PartRecord(msgspec.Struct, frozen=True, eq=False, gc=False):
     def __repr__(self) -> str:
         return f"PartRecord(unit={self.unit!r}, part={self.part!r}, problem={self.problem!r})"
 
+    def unread(self, problem: str) -> PartRecord:
+        """Return the part as one that could not be read, and why."""
+        return msgspec.structs.replace(self, _decoded=(None, problem, False))
+
     def encode(self) -> bytes:
         """Return the part as compact JSON, the same value as was read; empty when unreadable."""
         return _encode(self.raw, self.problem)

@@ -257,7 +257,7 @@ class Tree:
         unit = files.unit(self.root, entry.path)
         part = decode_part(unit, entry.name[:-5], message_id, session_id, data)
         if problem:
-            return structs.replace(part, problem=problem)
+            return part.unread(problem)
         if part.part is not None and not session_id:
             return structs.replace(part, session_id=part.part.session_id)
         return part

@@ -69,8 +69,8 @@ def files_below(
     """
     shut: dict[str, OSError] = {}
     path = os.path.abspath(place)
-    if not os.path.isdir(path):
-        if os.path.isfile(path) and is_session(path):
+    if os.path.isfile(path):
+        if is_session(path):
             yield path
         return
     for directory, inner, names in os.walk(path, onerror=noting(shut)):
