@@ -42,7 +42,7 @@ class Shown:
         raise AssertionError(f"{wanted} did not come")
 
     def interrupted(self) -> tuple[int, str]:
-        # Python drops an interrupt that comes while it finalizes an object: one presses again.
+        # One was once seen to vanish on a busy machine, nobody knows where: one presses again.
         for _ in range(12):
             self.process.send_signal(signal.SIGINT)
             try:

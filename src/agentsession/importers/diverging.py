@@ -9,7 +9,7 @@ Spec: decisions D6 and D12.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final, TypeVar
 
 from agentsession._regular import open_regular
@@ -38,14 +38,14 @@ class Kept:
         marks: those of the first.
     """
 
-    def __init__(self, marks: Iterable[bytes]) -> None:
+    def __init__(self, marks: Iterable[Hashable]) -> None:
         self._known = set(marks)
 
-    def take(self, marks: Iterable[bytes]) -> None:
+    def take(self, marks: Iterable[Hashable]) -> None:
         """Take in the records of a file."""
         self._known.update(marks)
 
-    def holds(self, marks: Iterable[bytes]) -> bool:
+    def holds(self, marks: Iterable[Hashable]) -> bool:
         """Return whether all records of a file are known."""
         return all(mark in self._known for mark in marks)
 
@@ -54,7 +54,7 @@ def diverged(
     first: _File,
     others: Sequence[_File],
     path_of: Callable[[_File], str],
-    marks_of: Callable[[_File], Iterable[bytes]],
+    marks_of: Callable[[_File], Iterable[Hashable]],
 ) -> list[_File]:
     """Return which copies of a file hold what neither it nor one before them holds.
 

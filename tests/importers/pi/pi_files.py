@@ -1,4 +1,4 @@
-"""Sessions of pi written line by line."""
+"""Sessions of pi written line by line, and their calls counted."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from agentsession.importers.counted import Count
+from agentsession.importers.pi import Pi
+from agentsession.importers.usage import UsageRecord
 
 Lines = Sequence[dict[str, Any] | bytes]
 
@@ -69,3 +73,16 @@ def written(place: Path, lines: Lines) -> Path:
     text = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
     place.write_bytes(b"".join(line + b"\n" for line in text))
     return place
+
+
+def in_files(place: Path) -> list[UsageRecord]:
+    importer = Pi()
+    return [r for source in importer.find([place]) for r in importer.usage_records(source)]
+
+
+def counted(*sources: list[UsageRecord]) -> dict[str, Any]:
+    count = Count()
+    for number, records in enumerate(sources):
+        for record in records:
+            count.add(record, number)
+    return count.report().totals

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pi_files import assistant, entry, header, user, written
+from pi_files import assistant, counted, entry, header, in_files, user, written
 
-from agentsession.importers.counted import Count
 from agentsession.importers.pi import Pi
 from agentsession.importers.run import Work, import_sessions
 from agentsession.importers.usage import UsageRecord, of_session
@@ -35,11 +34,6 @@ def without(*names: str, lines: list[Line]) -> list[Line]:
     return found
 
 
-def in_files(place: Path) -> list[UsageRecord]:
-    importer = Pi()
-    return [r for source in importer.find([place]) for r in importer.usage_records(source)]
-
-
 def in_store(place: Path, store: Path, form: str = "0.3") -> list[UsageRecord]:
     importer = Pi()
     work = [Work(importer, importer.find([place]))]
@@ -47,14 +41,6 @@ def in_store(place: Path, store: Path, form: str = "0.3") -> list[UsageRecord]:
     with JSONLStore(store, read_only=True) as opened:
         found = [summary for summary in opened.list() if isinstance(summary, Summary)]
         return [record for one in found for record in of_session(opened.open(one.id))]
-
-
-def counted(*sources: list[UsageRecord]) -> dict[str, Any]:
-    count = Count()
-    for number, records in enumerate(sources):
-        for record in records:
-            count.add(record, number)
-    return count.report().totals
 
 
 def calls(place: Path, tmp_path: Path) -> int:

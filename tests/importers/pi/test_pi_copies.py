@@ -6,11 +6,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from pi_files import assistant, entry, header, user, written
+from pi_files import assistant, counted, entry, header, in_files, user, written
 
 from agentsession.entries import ItemEntry
 from agentsession.importers.base import Converted
-from agentsession.importers.counted import Count
 from agentsession.importers.merge import merge
 from agentsession.importers.pi import Pi
 from agentsession.importers.plans import Action
@@ -50,23 +49,10 @@ def codes(converted: Converted) -> set[str]:
     return {finding.code for finding in converted.findings}
 
 
-def in_files(place: Path) -> list[UsageRecord]:
-    importer = Pi()
-    return [r for source in importer.find([place]) for r in importer.usage_records(source)]
-
-
 def in_store(place: Path) -> list[UsageRecord]:
     with JSONLStore(place, read_only=True) as store:
         found = [summary for summary in store.list() if isinstance(summary, Summary)]
         return [record for one in found for record in of_session(store.open(one.id))]
-
-
-def counted(*sources: list[UsageRecord]) -> dict[str, Any]:
-    count = Count()
-    for number, records in enumerate(sources):
-        for record in records:
-            count.add(record, number)
-    return count.report().totals
 
 
 def test_copies_that_went_on_differently_are_branches(tmp_path: Path) -> None:

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from agentsession._regular import open_regular
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.lines import (
     REFUSALS,
@@ -26,8 +24,8 @@ from agentsession.importers.claude_code.lines import (
     text_of,
 )
 from agentsession.importers.claude_code.looking import Log
+from agentsession.importers.diverging import diverged
 
-_CHUNK: Final = 1 << 20
 _SAID: Final = names.TREE - {names.PROGRESS}
 
 
@@ -83,17 +81,10 @@ def folders_of(found: Sequence[Sequence[Log]]) -> list[Folder]:
 
 def _part(folder: Folder, log: Log, copies: Sequence[Log]) -> None:
     """Part the other copies of a log into those that say nothing more, and those that do."""
-    said: set[str] | None = None
-    diverged: set[int] = set()
-    for copy in sorted(copies, key=_most, reverse=True):
-        if not _begins(log.path, copy.path):
-            said = set(_said_in(log.path)) if said is None else said
-            more = set(_said_in(copy.path)) - said
-            if more:
-                said |= more
-                diverged.add(id(copy))
+    apart = diverged(log, sorted(copies, key=_most, reverse=True), _path, _said_in)
+    parted = {id(copy) for copy in apart}
     for copy in copies:
-        found = folder.diverged if id(copy) in diverged else folder.copies
+        found = folder.diverged if id(copy) in parted else folder.copies
         found.setdefault(str(log.path), []).append(copy)
 
 
@@ -102,16 +93,8 @@ def _most(log: Log) -> tuple[int, int, str, str]:
     return (log.tree, log.records, log.last, log.end)
 
 
-def _begins(path: Path, copy: Path) -> bool:
-    """Return whether a file begins with all that a copy of it has."""
-    try:
-        with open_regular(path) as mine, open_regular(copy) as theirs:
-            while chunk := theirs.read(_CHUNK):
-                if mine.read(len(chunk)) != chunk:
-                    return False
-    except OSError:
-        return False
-    return True
+def _path(log: Log) -> str:
+    return str(log.path)
 
 
 class _Said(msgspec.Struct, gc=False):
@@ -122,10 +105,10 @@ class _Said(msgspec.Struct, gc=False):
 _decode: Final = msgspec.json.Decoder(_Said).decode
 
 
-def _said_in(path: Path) -> Iterator[str]:
+def _said_in(log: Log) -> Iterator[str]:
     """Yield the ids of what was said in a file."""
     try:
-        for line in raw_lines(path):
+        for line in raw_lines(log.path):
             try:
                 every = [_decode(line)]
             except REFUSALS:
