@@ -47,6 +47,7 @@ docs: $(DEV_READY)
 # How faithfully an importer converts recordings: make replay RECORDINGS=DIR
 # (AGENT=pi, where a recording holds the data of several agents)
 replay: $(DEMO_READY)
+	@test -n "$(RECORDINGS)" || { echo "name the recordings: make replay RECORDINGS=DIR" >&2; exit 2; }
 	@$(PY) -m agentsession.importers.replay "$(RECORDINGS)" $(if $(AGENT),--agent $(AGENT)) --json
 
 clean:

@@ -63,3 +63,8 @@ def test_a_recording_that_does_not_tell(tmp_path: Path) -> None:
         "both": {"data of codex and pi is here; name the agent"},
     }
     assert replay.main([str(tmp_path)]) == 1
+
+
+def test_no_recordings_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert replay.main([str(tmp_path), "--json"]) == 1
+    assert f"no {LOG} is below {tmp_path}" in capsys.readouterr().err

@@ -139,6 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print every verdict as JSON")
     given = parser.parse_args(arguments)
     report = verdicts(given.recordings, given.agent)
+    if not report["recordings"]:
+        sys.stderr.write(f"{parser.prog}: no {LOG} is below {given.recordings}\n")
     out = sys.stdout
     if given.json:
         out.write(json.dumps(report, ensure_ascii=False, indent=1) + "\n")
