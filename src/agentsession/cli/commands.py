@@ -143,14 +143,15 @@ def allow_newer_option(function: F) -> F:
     )(function)
 
 
-def jobs_option(words: str) -> Callable[[F], F]:
+def jobs_option(words: str, default: int | None = 1) -> Callable[[F], F]:
     """Add ``--jobs``.
 
     Args:
         words: the option's line in the help.
+        default: its value when it is not given.
     """
     return click.option(
-        "-jobs", "--jobs", metavar="N", type=click.IntRange(min=1), default=1, help=words
+        "-jobs", "--jobs", metavar="N", type=click.IntRange(min=1), default=default, help=words
     )
 
 

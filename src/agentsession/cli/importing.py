@@ -30,7 +30,7 @@ from agentsession.importers import registry
 from agentsession.importers.base import Importer
 from agentsession.importers.identity import written_format
 from agentsession.importers.report import ImportReport
-from agentsession.importers.run import Choice, Work, import_sessions
+from agentsession.importers.run import Choice, Work, import_sessions, jobs_for
 
 _TEXT: Final = "text"
 _JSON: Final = "json"
@@ -77,7 +77,11 @@ def _format(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 @click.option(
     "-dry-run", "--dry-run", is_flag=True, help="Convert and report, but write no session."
 )
-@jobs_option("Convert and write with N processes.")
+@jobs_option(
+    "Convert and write with N processes; by default one for each processor for more than "
+    "32 MB, else one.",
+    default=None,
+)
 @click.option(
     "-report",
     "--report",
@@ -95,7 +99,7 @@ def command(
     since: date | None,
     to_format: str,
     dry_run: bool,
-    jobs: int,
+    jobs: int | None,
     report: str,
     as_json: bool,
 ) -> int:
@@ -123,7 +127,7 @@ def command(
                 target,
                 choice=Choice(sessions, since),
                 dry_run=dry_run,
-                jobs=jobs,
+                jobs=jobs or jobs_for(works),
                 records=records,
                 progress=progress.show,
                 format=to_format,

@@ -155,8 +155,8 @@ class Importer(Protocol):
 
     A source is never written to, and nothing that it holds makes a method raise: what
     cannot be read is a record with a code that begins with ``unreadable``. An importer may
-    keep a source open between calls. For conversions in several processes it must be
-    possible to pickle it before it was first used.
+    keep a source open between calls. For conversions in several processes it is pickled
+    after it listed the sessions: what it knows then may go along, what is open may not.
 
     Attributes:
         name: the agent, as the command names it.

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
@@ -34,6 +33,8 @@ DEBUG_VARIABLE: Final = "AGENTSESSION_DEBUG"
 """Set it to see where an unexpected error comes from."""
 
 _NAMED: Final = 5
+_LARGE: Final = 32 << 20
+_MOST: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ def import_sessions(
         choice: which sessions; all by default.
         dry_run: convert and compare, and write nothing.
         jobs: how many processes convert and write; with more than one ``target`` is a place.
+            :func:`jobs_for` tells how many are worth their start.
         records: a file that takes the account of every record, one line of JSON each.
         progress: called with the number of sessions done, and of all.
         format: the format of new sessions, ``0.3`` or ``0.11``, also as ``agentsession/0.11``;
@@ -136,11 +138,7 @@ def import_sessions(
     if target is not None and isinstance(target, (str, os.PathLike)):
         _check_target(work, target)
     tally = Tally(records)
-    asked = [
-        _Asked(found.importer, pickle.dumps(found.importer) if jobs > 1 else b"", source)
-        for found in work
-        for source in found.sources
-    ]
+    asked = [_Asked(found.importer, source) for found in work for source in found.sources]
     with contextlib.ExitStack() as stack:
         for found in work:
             stack.callback(found.importer.close)
@@ -153,9 +151,8 @@ def import_sessions(
         done, total = 0, sum(len(one.chosen) for one in asked)
         for one in asked:
             worker = _Worker(
-                one.worker,
+                one.importer,
                 target,
-                owned=one.worker is not one.importer,
                 dry_run=dry_run,
                 records=records is not None,
                 to=to,
@@ -193,18 +190,30 @@ def _check_target(work: Sequence[Work], target: str | os.PathLike[str]) -> None:
         open_target(target, read_only=True).close()
 
 
+def jobs_for(work: Sequence[Work], processors: int | None = None) -> int:
+    """Return how many processes are worth their start for an import.
+
+    One for each processor, up to 8, where the sources are large; else 1.
+
+    Args:
+        work: the importers and their sources.
+        processors: how many there are; those that this process may use by default.
+    """
+    if sum(source.size() for found in work for source in found.sources) < _LARGE:
+        return 1
+    return min(processors or workers.processors(), _MOST)
+
+
 class _Asked:
     """A source that is to be imported."""
 
-    def __init__(self, importer: Importer, pickled: bytes, source: Source) -> None:
+    def __init__(self, importer: Importer, source: Source) -> None:
         self.importer = importer
         self.source = source
         self.found: list[NativeSession] = []
         self.chosen: list[NativeSession] = []
         self.failed = False
         self.accounted = 0
-        # What is handed to another process has never been used.
-        self.worker: Importer = pickle.loads(pickled) if pickled else importer  # noqa: S301
 
     def look(self, tally: Tally) -> None:
         """Find out which sessions there are."""
@@ -268,18 +277,21 @@ class _Worker:
         importer: Importer,
         target: Target,
         *,
-        owned: bool,
         dry_run: bool,
         records: bool,
         to: str,
     ) -> None:
         self._importer = importer
-        self._owns_importer = owned
         self._target = target
         self._dry_run = dry_run
         self._records = records
         self._to = to
         self._opened: Store | None = None
+        self._owns_importer = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        # In another process nobody else lets go of the importer.
+        return {**self.__dict__, "_opened": None, "_owns_importer": True}
 
     def __call__(self, task: _Task, /) -> Imported:
         source, native = task
@@ -313,7 +325,7 @@ class _Worker:
         return self._opened
 
     def close(self) -> None:
-        """Let go of the store, when it was opened here, and of the importer."""
+        """Let go of the store, when it was opened here, and of an importer of its own."""
         try:
             if self._opened is not None:
                 self._opened.close()

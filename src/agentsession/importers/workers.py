@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from agentsession.errors import AgentSessionError
 
@@ -21,6 +22,16 @@ T = TypeVar("T")
 R = TypeVar("R")
 _R_co = TypeVar("_R_co", covariant=True)
 _T_contra = TypeVar("_T_contra", contravariant=True)
+
+
+_AHEAD: Final = 256
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Worker(Protocol[_T_contra, _R_co]):
@@ -93,33 +104,37 @@ def _without_interrupts() -> Iterator[None]:
 
 def _ordered(pipes: dict[Connection, BaseProcess], tasks: Sequence[T]) -> Iterator[R]:
     given: dict[Connection, int] = {}
+    idle = list(pipes)
     done: dict[int, R] = {}
-    left = iter(range(len(tasks)))
-    for pipe in pipes:
-        _give(pipe, tasks, left, given)
+    next_task = 0
     for position in range(len(tasks)):
         while position not in done:
+            # A task that takes long must not let the results of all later ones pile up.
+            while idle and next_task < min(len(tasks), position + _AHEAD):
+                pipe = idle.pop()
+                with _told():
+                    pipe.send(tasks[next_task])
+                given[pipe] = next_task
+                next_task += 1
             for ready in wait(list(given)):
                 assert isinstance(ready, Connection)
                 at = given.pop(ready)
-                try:
+                with _told():
                     done[at] = ready.recv()
-                except (EOFError, OSError) as error:
-                    raise AgentSessionError(
-                        "a process of the import ended before its time (was it killed, or out "
-                        "of memory?); run the import again to go on"
-                    ) from error
-                _give(ready, tasks, left, given)
+                idle.append(ready)
         yield done.pop(position)
 
 
-def _give(
-    pipe: Connection, tasks: Sequence[T], left: Iterator[int], given: dict[Connection, int]
-) -> None:
-    at = next(left, None)
-    if at is not None:
-        pipe.send(tasks[at])
-        given[pipe] = at
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """Say of a pipe without another end what that means."""
+    try:
+        yield
+    except (EOFError, OSError) as error:
+        raise AgentSessionError(
+            "a process of the import ended before its time (was it killed, or out "
+            "of memory?); run the import again to go on"
+        ) from error
 
 
 def _serve(worker: Callable[[T], R], pipe: Connection) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from agentsession.errors import NoSession
 from agentsession.importers.base import (
@@ -45,9 +44,6 @@ class ClaudeCode(Importer):
 
     def __init__(self) -> None:
         self._opened: tuple[Source, Sources] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_opened": None}
 
     def find(self, paths: Sequence[Path] = ()) -> tuple[Source, ...]:
         """Return one source of all the project folders at some paths, or of this user's own.

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.copying import Folder, folders_of
@@ -82,6 +83,9 @@ class Sources:
             self._sort(folder)
             self._copy(folder)
         self._name_titles()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": None}
 
     # Which logs are which conversation.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from agentsession.errors import NoSession
 from agentsession.findings import Finding
@@ -38,9 +38,6 @@ class Codex(Importer):
 
     def __init__(self) -> None:
         self._opened: tuple[Source, Index] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_opened": None}
 
     def find(self, paths: Sequence[Path] = ()) -> tuple[Source, ...]:
         """Return one source of all rollouts at some paths, or of this user's own.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from agentsession.importers.base import Converted, Importer, NativeSession, Rest, Source
 from agentsession.importers.pi.places import files_below, own_places
@@ -29,9 +28,6 @@ class Pi(Importer):
 
     def __init__(self) -> None:
         self._opened: tuple[Source, Sessions] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_opened": None}
 
     def find(self, paths: Sequence[Path] = ()) -> tuple[Source, ...]:
         """Return one source of all the sessions at some paths, or of this user's own.
