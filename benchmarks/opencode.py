@@ -22,7 +22,7 @@ import orjson
 
 from agentsession.importers.opencode import convert
 from agentsession.importers.opencode.importer import OpenCode
-from agentsession.importers.run import Work, import_sessions
+from agentsession.importers.run import Work, import_sessions, jobs_for
 from benchmarks import inputs, options
 from benchmarks.growth_step import memory
 from benchmarks.harness import Report, Row, at_most, output_of
@@ -252,10 +252,11 @@ def converted(path: Path) -> int:
         )
 
 
-def imported(path: Path, jobs: int) -> None:
-    """Convert every session as ``agentsession import --dry-run --jobs`` does."""
+def imported(path: Path) -> None:
+    """Convert every session as ``agentsession import --dry-run`` does."""
     importer = OpenCode()
-    done = import_sessions([Work(importer, importer.find([path]))], None, dry_run=True, jobs=jobs)
+    works = [Work(importer, importer.find([path]))]
+    done = import_sessions(works, None, dry_run=True, jobs=jobs_for(works))
     if not done.ok:
         raise AssertionError(done.more["alarms"])
 
@@ -266,8 +267,8 @@ def opencode(report: Report, place: Path, sessions: int = 400, parts: int = 200)
     rounds = 5 if sessions <= 200 else 3
     baseline = f"sqlite3 and orjson.loads of every row ({path.stat().st_size / 1e6:.0f} MB)"
     for name, ours in (
-        (f"convert {sessions} OpenCode sessions", lambda: converted(path)),
-        ("the same, import --dry-run --jobs 2", lambda: imported(path, 2)),
+        (f"convert {sessions} OpenCode sessions", lambda: imported(path)),
+        ("the same, by one process", lambda: converted(path)),
     ):
         report.add(at_most(name, baseline, 6, lambda: decoded(path), ours, rounds=rounds))
     report.add(_memory(path, sessions))
