@@ -143,16 +143,14 @@ def allow_newer_option(function: F) -> F:
     )(function)
 
 
-def jobs_option(words: str, default: int | None = 1) -> Callable[[F], F]:
-    """Add ``--jobs``.
+def jobs_option(words: str) -> Callable[[F], F]:
+    """Add ``--jobs``; ``None`` when it is not given.
 
     Args:
-        words: the option's line in the help.
-        default: its value when it is not given.
+        words: what N processes do, without the full stop.
     """
-    return click.option(
-        "-jobs", "--jobs", metavar="N", type=click.IntRange(min=1), default=default, help=words
-    )
+    told = f"{words}; by default one for each processor for 32 MB and more, else one."
+    return click.option("-jobs", "--jobs", metavar="N", type=click.IntRange(min=1), help=told)
 
 
 def json_option(function: F) -> F:

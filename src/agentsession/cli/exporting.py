@@ -9,11 +9,12 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 
 from agentsession import export
+from agentsession._processes import size_at, worth
 from agentsession.cli import sources
 from agentsession.cli.commands import (
     Command,
@@ -24,18 +25,13 @@ from agentsession.cli.commands import (
     source_arguments,
 )
 from agentsession.cli.export_progress import Steps
-from agentsession.cli.output import Output, complain, note, open_output, open_plain
+from agentsession.cli.export_source import Loader
+from agentsession.cli.output import Output, note, open_output, open_plain
 from agentsession.cli.report import Report
-from agentsession.errors import NoSession
 from agentsession.export.preferences import Preference
 from agentsession.export.redact import Redactor
 from agentsession.export.sinks import clash
 from agentsession.findings import Report as Reported
-from agentsession.recovery import Salvaged, salvage
-from agentsession.stores import layout
-
-if TYPE_CHECKING:
-    from agentsession.stores import JSONLStore, SQLiteStore
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -161,7 +157,7 @@ def _file_option(name: str, words: str) -> Callable[[F], F]:
     help="What to do with model calls that failed.",
 )
 @click.option("-model-name", "--model-name", metavar="NAME", default="", help="Report this model.")
-@jobs_option("Export a store with N processes.")
+@jobs_option("Export a store with N processes")
 @sources.salvage_option
 @allow_newer_option
 @json_option
@@ -173,7 +169,7 @@ def command(
     jsonl: Path | None,
     flat: Path | None,
     parquet: Path | None,
-    jobs: int,
+    jobs: int | None,
     salvaging: bool,
     allow_newer: bool,
     as_json: bool,
@@ -200,7 +196,7 @@ def command(
     problem = clash(targets)
     if problem:
         raise click.UsageError(problem, click.get_current_context(silent=True))
-    load = _Load(source, salvaging=salvaging, allow_newer=allow_newer)
+    load = Loader(source, salvaging=salvaging, allow_newer=allow_newer)
     try:
         work = _work(targets, embed=choices.pop("embed") or not load.is_store, **choices)
     except (export.RefusedSecret, export.BadPattern) as error:
@@ -210,7 +206,7 @@ def command(
             load,
             load.ids(session_id),
             work,
-            jobs=jobs,
+            jobs=jobs or worth(size_at(source)),
             progress=progress.at,
         )
     if as_json:
@@ -274,116 +270,6 @@ def _work(
         embed=embed,
         check=detector if check else None,
     )
-
-
-class _Load:
-    """Opens sessions of a source; it can be sent to another process.
-
-    A store is opened once in each process, so that it need not look through all its names for
-    each session.
-
-    Attributes:
-        damaged: whether the store has something that is no session.
-    """
-
-    def __init__(
-        self, source: str, *, salvaging: bool, allow_newer: bool, main_id: str = ""
-    ) -> None:
-        self.source = source
-        self.salvaging = salvaging
-        self.allow_newer = allow_newer
-        self.damaged = False
-        self._main_id = main_id
-        self._opened: JSONLStore | SQLiteStore | None = None
-        self.is_store = sources.is_store(source)
-
-    def __reduce__(self) -> tuple[Callable[..., _Load], tuple[Any, ...]]:
-        return _load, (self.source, self.salvaging, self.allow_newer, self._main_id)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._opened is not None:
-            self._opened.close()
-
-    @property
-    def _store(self) -> JSONLStore | SQLiteStore:
-        if self._opened is None:
-            self._opened = sources.open_store(self.source, allow_newer=self.allow_newer)
-        return self._opened
-
-    def ids(self, session_id: str) -> list[str]:
-        """The sessions that are meant: one, or all of a store."""
-        if not self.is_store:
-            self._main_id = self._file(session_id).session.id
-            return [self._main_id]
-        if session_id:
-            return sources.chosen(self._store, self.source, [session_id])
-        ids = []
-        for item in self._store.list():
-            if isinstance(item, Exception):
-                self.damaged = True
-                complain(str(item))
-            else:
-                ids.append(item.id)
-        if not ids:
-            note(f"{self.source} holds no sessions")
-        return ids
-
-    def __call__(self, session_id: str) -> export.Opened:
-        """Return a session, one that is linked included.
-
-        Raises:
-            NoSession: when it is not there.
-        """
-        if self.is_store:
-            return self._stored(session_id)
-        if session_id == self._main_id:
-            return self._file("")
-        beside = _beside(Path(self.source), session_id)
-        if beside is None:
-            raise NoSession(f"no file of session {session_id} is beside {self.source}")
-        return export.Opened(sources.open_session(str(beside), allow_newer=self.allow_newer))
-
-    def _stored(self, session_id: str) -> export.Opened:
-        store = self._store
-        if self.salvaging:
-            return _salvaged(salvage(store.content(session_id)))
-        session = store.open(session_id)
-        # One session at a time is in memory.
-        store.release(session_id)
-        return export.Opened(session)
-
-    def _file(self, session_id: str) -> export.Opened:
-        if self.salvaging:
-            return _salvaged(sources.salvage_session(self.source, session_id))
-        return export.Opened(
-            sources.open_session(self.source, session_id, allow_newer=self.allow_newer)
-        )
-
-
-def _load(source: str, salvaging: bool, allow_newer: bool, main_id: str) -> _Load:
-    return _Load(source, salvaging=salvaging, allow_newer=allow_newer, main_id=main_id)
-
-
-def _salvaged(found: Salvaged) -> export.Opened:
-    return export.Opened(found.session, tuple(damage.finding for damage in found.damages))
-
-
-def _beside(path: Path, session_id: str) -> Path | None:
-    """The file of a linked session in the same directory, or elsewhere in the same store."""
-    if layout.id_problem(session_id):
-        return None
-    for directory, pattern in ((path.parent, "*_{}.jsonl"), (path.parent.parent, "*/*_{}.jsonl")):
-        found = sorted(directory.glob(pattern.format(_literal(session_id))))
-        if found:
-            return found[0]
-    return None
-
-
-def _literal(name: str) -> str:
-    return "".join(f"[{char}]" if char in "*?[" else char for char in name)
 
 
 def _tell(done: Reported) -> None:

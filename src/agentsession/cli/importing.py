@@ -77,11 +77,7 @@ def _format(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 @click.option(
     "-dry-run", "--dry-run", is_flag=True, help="Convert and report, but write no session."
 )
-@jobs_option(
-    "Convert and write with N processes; by default one for each processor for more than "
-    "32 MB, else one.",
-    default=None,
-)
+@jobs_option("Convert and write with N processes")
 @click.option(
     "-report",
     "--report",

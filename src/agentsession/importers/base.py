@@ -5,7 +5,6 @@ Spec: decisions D2, D6, D7, D11, design decision 11.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -14,6 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from agentsession._processes import size_at
 from agentsession.findings import Finding
 from agentsession.session import Session
 from agentsession.timestamp import Timestamp
@@ -109,7 +109,7 @@ class Source:
 
     def size(self) -> int:
         """Return how many bytes the files of the source have, links not followed."""
-        return sum(_size(path) for path in self.paths)
+        return sum(size_at(path) for path in self.paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,23 +186,3 @@ class Importer(Protocol):
     def close(self) -> None:
         """Let go of what is open. The importer may be used again."""
         return
-
-
-def _size(path: str) -> int:
-    """The bytes of a file, or of the files below a directory; what cannot be seen is 0."""
-    found = 0
-    left = [path]
-    while left:
-        place = left.pop()
-        try:
-            with os.scandir(place) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        left.append(entry.path)
-                    elif entry.is_file(follow_symlinks=False):
-                        found += entry.stat(follow_symlinks=False).st_size
-        except NotADirectoryError:
-            found += os.stat(place).st_size
-        except (OSError, ValueError):
-            continue
-    return found

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 import msgspec
 
 from agentsession._collecting import uncollected
+from agentsession._processes import worth
 from agentsession.errors import AgentSessionError, NoSession
 from agentsession.importers import report, workers
 from agentsession.importers.base import Converted, Importer, NativeSession, Source
@@ -33,8 +34,6 @@ DEBUG_VARIABLE: Final = "AGENTSESSION_DEBUG"
 """Set it to see where an unexpected error comes from."""
 
 _NAMED: Final = 5
-_LARGE: Final = 32 << 20
-_MOST: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,15 +192,14 @@ def _check_target(work: Sequence[Work], target: str | os.PathLike[str]) -> None:
 def jobs_for(work: Sequence[Work], processors: int | None = None) -> int:
     """Return how many processes are worth their start for an import.
 
-    One for each processor, up to 8, where the sources are large; else 1.
+    One for each processor, up to 8, where the sources have 32 MB; else 1.
 
     Args:
         work: the importers and their sources.
         processors: how many there are; those that this process may use by default.
     """
-    if sum(source.size() for found in work for source in found.sources) < _LARGE:
-        return 1
-    return min(processors or workers.processors(), _MOST)
+    size = sum(source.size() for found in work for source in found.sources)
+    return worth(size, processors)
 
 
 class _Asked:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from multiprocessing import resource_tracker
@@ -25,13 +24,6 @@ _T_contra = TypeVar("_T_contra", contravariant=True)
 
 
 _AHEAD: Final = 256
-
-
-def processors() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Worker(Protocol[_T_contra, _R_co]):
