@@ -9,13 +9,13 @@ Spec: codex 4, format 4.6, context 9.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from agentsession.entries import Entry, ResponseEntry
 from agentsession.importers.codex.writer import NAMESPACE, Writer
-from agentsession.importers.segments import Segment
+from agentsession.importers.segments import Segment, borne_out, run_at
 from agentsession.record_entries import RunEntry
-from agentsession.runs import Run, open_run
+from agentsession.runs import Run
 from agentsession.vocabulary import RunReason
 
 _STANDING: Final = frozenset({RunReason.ERROR, RunReason.INTERRUPTED})
@@ -52,7 +52,8 @@ def ended(writer: Writer, start: str, turn: str, word: str) -> RunEntry:
         if run is not None:
             name, pending = run.id, run.pending()
             if reason not in _STANDING:
-                reason = RunReason(_borne_out(writer, run))
+                whole = partial(_open, writer, "")
+                reason = RunReason(borne_out(run, writer.has_called, whole))
     native = {"reason": word} if _WORDS.get(word) != reason else {}
     if name != turn:
         # Only one turn runs at a time: a review in between ends it under an id of its own.
@@ -68,33 +69,4 @@ def _is_done(writer: Writer, segment: Segment) -> bool:
 
 def _open(writer: Writer, start: str) -> Run | None:
     """The run that is open at the tip; its path begins with it, where its start is known."""
-    segment = _segment(writer, start)
-    if segment:
-        return open_run(segment)
-    tip = writer.node.entry_id
-    return open_run(writer.draft.session.path(tip)) if tip else None
-
-
-def _segment(writer: Writer, start: str) -> list[Entry]:
-    """The entries from one on the way to the tip up to there; none when it is not there."""
-    session = writer.draft.session
-    found: list[Entry] = []
-    at: str | None = writer.node.entry_id
-    while start and at:
-        entry = session[at]
-        found.append(entry)
-        if at == start:
-            return found[::-1]
-        at = entry.parent
-    return []
-
-
-def _borne_out(writer: Writer, run: Run) -> str:
-    """Why a run ended by what it holds; what came before it is asked only where that matters."""
-    reason = run.reason()
-    last = next((e for e in reversed(run.segment) if isinstance(e, ResponseEntry)), None)
-    cut = run.pending() or (last is not None and last.incomplete is not None)
-    if cut or reason == RunReason.ERROR:
-        return reason
-    whole = open_run(writer.draft.session.path(writer.node.entry_id))
-    return reason if whole is None else whole.reason()
+    return run_at(writer.draft.session, start, writer.node.entry_id)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from agentsession.importers.drafting import Node, TreeDraft
 from agentsession.importers.pi.records import ASSISTANT, USER, string
 from agentsession.importers.pi.transcript import Native
-from agentsession.importers.segments import Segment
-from agentsession.runs import open_run
+from agentsession.importers.segments import Segment, borne_out, run_at
 from agentsession.vocabulary import RunReason, RunSource
 
 _GOES_ON: Final = "toolUse"
@@ -31,10 +31,12 @@ class Running:
 
     Attributes:
         segment: what it holds so far.
+        start: the entry that began it; empty until that is written.
         failed: its last answer failed and is a branch: a retry goes on with it.
     """
 
     segment: Segment
+    start: str = ""
     failed: bool = False
 
 
@@ -78,7 +80,7 @@ class Turns:
         """Go on with a copy of what is open, for a branch; return what to come back to."""
         kept = self.now
         if kept is not None:
-            self.now = Running(kept.segment.copy())
+            self.now = replace(kept, segment=kept.segment.copy(), failed=False)
         return kept
 
     def back(self, kept: Running | None) -> None:
@@ -91,6 +93,7 @@ class Turns:
             segment = self.now.segment
             if segment.tip is None:
                 segment.tip = node.parent
+                self.now = replace(self.now, start=node.entry_id)
             segment.follow(node.parent, node)
 
     def item(self, item: Mapping[str, Any], response: str) -> None:
@@ -126,10 +129,13 @@ class Turns:
         if not reason and segment.is_done() and segment.last not in self._callers:
             reason = RunReason.DONE
         elif not (reason and segment.is_settled()):
-            run = open_run(draft.session.path(node.entry_id))
+            opened = partial(run_at, draft.session, tip=node.entry_id)
+            run = opened(running.start)
             if run is None or run.id != segment.run:
                 return None
-            reason, pending = reason or run.reason(), run.pending()
+            if not reason:
+                reason = borne_out(run, self._callers.__contains__, partial(opened, ""))
+            pending = run.pending()
         return {
             "run_id": segment.run,
             "phase": "end",
