@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from agentsession import normalise
 from agentsession.calls import CALL_TYPE, OUTPUT_TYPE
-from agentsession.entries import Entry, ResponseEntry
+from agentsession.entries import Entry, ItemEntry, ResponseEntry
+from agentsession.record_entries import DecisionEntry
 from agentsession.runs import DONE, ERROR, Run, open_run
 from agentsession.session import Session
 
@@ -104,10 +105,19 @@ def borne_out(run: Run, has_called: Callable[[str], bool], whole: Callable[[], R
     last = next((e for e in reversed(run.segment) if isinstance(e, ResponseEntry)), None)
     if reason == ERROR or run.pending() or (last is not None and last.incomplete is not None):
         return reason
+    if last is None and not any(map(_settles, run.segment)):
+        return reason
     if last is not None and last.response_id and not has_called(last.response_id):
         return DONE
     with_path = whole()
     return reason if with_path is None else with_path.reason()
+
+
+def _settles(entry: Entry) -> bool:
+    """Whether an entry may be what a call was answered with."""
+    if isinstance(entry, ItemEntry):
+        return entry.item.type == OUTPUT_TYPE
+    return isinstance(entry, DecisionEntry)
 
 
 def _is_plain(output: Mapping[str, Any]) -> bool:

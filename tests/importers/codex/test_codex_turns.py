@@ -174,7 +174,7 @@ def test_plain_turns_cost_no_look_at_their_entries(
     def looked(*_given: Any) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(turns, "open_run", looked)
+    monkeypatch.setattr(turns, "run_at", looked)
     said_and_done: list[dict[str, Any] | bytes] = [meta()]
     for at in range(5):
         said_and_done += [

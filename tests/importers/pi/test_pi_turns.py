@@ -144,7 +144,7 @@ def test_failed_attempts_cost_no_look_at_all_that_came_before(
 ) -> None:
     """The newest releases write a context edit behind every attempt that failed."""
     looks: list[str] = []
-    for module, name in ((writing, "build"), (turns, "open_run")):
+    for module, name in ((writing, "build"), (turns, "run_at")):
         original = getattr(module, name)
 
         def counted(*given: Any, _name: str = name, _original: Any = original) -> Any:
@@ -165,5 +165,5 @@ def test_failed_attempts_cost_no_look_at_all_that_came_before(
     path = written(tmp_path / "one.jsonl", lines)
     session = Sessions(str(path)).convert("s1").session
     assert runs(session) == [(f"u{turn}", "done", ()) for turn in range(20)]
-    assert looks.count("open_run") == 0
+    assert looks.count("run_at") == 0
     assert looks.count("build") <= 2

@@ -56,6 +56,10 @@ class History:
         self._rules: Rules | None = None
         self._state: tuple[Boundary | None, int, int] | None = None
         self._upto = 0
+        # What the last look at the summaries was under, the boundary it found, and how many it saw.
+        self._looked: tuple[Rules | None, int] = (None, 0)
+        self._best: Boundary | None = None
+        self._seen = 0
         self._sent: list[Unit] = []
         self._pruned: list[int] = []
         self.renewed = 0
@@ -111,18 +115,20 @@ class History:
 
     def boundary(self, upto: int, rules: Rules) -> Boundary | None:
         """Return the compaction that the history before a place begins with."""
-        best: Boundary | None = None
-        for place in self._summaries:
-            if place >= upto:
-                break
+        under = rules, len(self._deleted)
+        best, seen = self._best, self._seen
+        # A request nearly always goes on from one before it, whose summaries were looked at.
+        if under != self._looked or (seen and self._summaries[seen - 1] >= upto):
+            best, seen = None, 0
+        while seen < len(self._summaries) and self._summaries[seen] < upto:
+            place = self._summaries[seen]
+            seen += 1
             if place in self._deleted:
                 continue
             question = self.question_of(place, rules)
-            if question is None or (best is not None and question < best.question):
-                continue
-            if best is not None and question == best.question:
-                continue
-            best = Boundary(question, place, self._tail(question))
+            if question is not None and (best is None or question > best.question):
+                best = Boundary(question, place, self._tail(question))
+        self._looked, self._best, self._seen = under, best, seen
         return best
 
     def _tail(self, question: int) -> int:
