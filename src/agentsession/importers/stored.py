@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from agentsession.beside import value_of
 from agentsession.entries import CompactionEntry, Entry, ItemEntry, ResponseEntry
+from agentsession.importers.ancestry import Ancestry
 from agentsession.importers.claude_code import usage as claude_code
 from agentsession.importers.codex import usage as codex
 from agentsession.importers.identity import imported_id
@@ -55,6 +56,8 @@ class Calls:
         self._named: dict[str, Entry] = {}
         self._reached: dict[str, list[Entry]] = {}
         self._by_entry: dict[str, _Held] = {}
+        # Of two entries on one path both were calls.
+        self._is_above = Ancestry(session).is_above
 
     def told(self, entry: Entry) -> tuple[Told, float | None]:
         """Return what is to say of a call that an entry stands for, and its recorded cost."""
@@ -172,15 +175,6 @@ class Calls:
     def _all(self) -> Iterator[_Held]:
         found = {id(held): held for several in self._held.values() for held in several}
         yield from found.values()
-
-    def _is_above(self, old: Entry, entry: Entry) -> bool:
-        """Whether an entry stands on the path to another one, so that both were calls."""
-        at: Entry | None = entry
-        while at is not None and at.parent is not None:
-            if at.parent == old.id:
-                return True
-            at = self._session.get(at.parent)
-        return False
 
 
 def _is_summary(entry: Entry) -> bool:
