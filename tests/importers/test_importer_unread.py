@@ -7,12 +7,11 @@ import json
 import os
 import socket
 import sqlite3
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from unreadable import as_nobody, needs_rights, open_to_all
 
 from agentsession._regular import open_regular
 from agentsession.importers import registry
@@ -134,13 +133,11 @@ SHUT = {
 }
 
 
-@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="needs the rights of another user")
+@needs_rights
 @pytest.mark.parametrize("inner", [0, 1])
 def test_a_directory_that_cannot_be_read_is_told(agent: str, inner: int) -> None:
-    # Other users cannot get to where pytest makes its directories.
-    with tempfile.TemporaryDirectory() as made:
-        Path(made).chmod(0o755)
-        home = Path(made, "home")
+    with open_to_all() as made:
+        home = made / "home"
         log, shut = home / NAMES[agent], home / SHUT[agent][min(inner, len(SHUT[agent]) - 1)]
         log.parent.mkdir(parents=True)
         log.write_bytes(b"".join(beginning(agent)))
@@ -173,16 +170,15 @@ WHOLE = {
 }
 
 
-@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="needs the rights of another user")
+@needs_rights
 def test_an_agent_whose_sessions_are_all_shut_away_is_told(agent: str) -> None:
-    with tempfile.TemporaryDirectory() as made:
-        Path(made).chmod(0o755)
-        shut = Path(made, WHOLE[agent])
+    with open_to_all() as made:
+        shut = made / WHOLE[agent]
         shut.mkdir(parents=True)
         shut.chmod(0)
         try:
             with as_nobody():
-                report, count = imported(agent, Path(made), None), counted(agent, Path(made))
+                report, count = imported(agent, made, None), counted(agent, made)
         finally:
             shut.chmod(0o755)
     assert [(f.code, f.where) for f in report.findings] == [("unreadable-place", str(shut))]
@@ -190,54 +186,75 @@ def test_an_agent_whose_sessions_are_all_shut_away_is_told(agent: str) -> None:
     assert not report.ok
 
 
-@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="needs the rights of another user")
+@needs_rights
 @pytest.mark.parametrize("depth", [1, 2])
 def test_a_usual_place_that_is_shut_is_told(
     agent: str, depth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usual = {"claude-code": ".claude/projects", "codex": ".codex/sessions", "pi": ".pi/agent"}
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    with tempfile.TemporaryDirectory() as made:
-        monkeypatch.setenv("HOME", made)
-        Path(made).chmod(0o755)
-        Path(made, usual[agent]).mkdir(parents=True)
+    unset_homes(monkeypatch)
+    with open_to_all() as made:
+        monkeypatch.setenv("HOME", str(made))
+        (made / USUAL[agent]).mkdir(parents=True)
         importer = registry.load(agent)
-        shut = Path(made, *Path(usual[agent]).parts[:depth])
+        shut = made.joinpath(*Path(USUAL[agent]).parts[:depth])
         shut.chmod(0)
         try:
             with as_nobody():
                 work = [Work(importer, tuple(importer.find()))]
                 report = import_sessions(work, None, dry_run=True)
+                (source,) = work[0].sources
+                listed = [finding.code for finding in importer.unread(source)]
         finally:
             shut.chmod(0o755)
     assert [f.code[:10] for f in report.findings] == ["unreadable"]
+    assert [code[:10] for code in listed] == ["unreadable"]
     assert not report.ok
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_usual_place_behind_a_link_to_nothing_is_told(
+    agent: str, depth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unset_homes(monkeypatch)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    link = tmp_path.joinpath(*Path(USUAL[agent]).parts[:depth])
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to("nowhere")
+    importer = registry.load(agent)
+    (source,) = importer.find()
+    assert list(importer.sessions(source)) == []
+    (told,) = importer.unread(source)
+    assert told.sentence.endswith("cannot be read: no such file or directory")
+
+
+def test_codexs_sessions_on_another_disk(tmp_path: Path) -> None:
+    log = tmp_path / "home" / ".codex" / NAMES["codex"]
+    log.parent.mkdir(parents=True)
+    log.write_bytes(b"".join(beginning("codex")))
+    sessions = tmp_path / "home" / ".codex" / "sessions"
+    sessions.rename(tmp_path / "disk")
+    sessions.symlink_to(tmp_path / "disk")
+    report = imported("codex", tmp_path / "home", None)
+    assert [session["id"] for session in report.more["sessions"]] == [ID]
+
+
+USUAL = {"claude-code": ".claude/projects", "codex": ".codex/sessions", "pi": ".pi/agent"}
+
+
+def unset_homes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.parametrize("there", [False, True])
 def test_a_usual_place_with_nothing_in_it_is_no_source(
     agent: str, there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR"):
-        monkeypatch.delenv(name, raising=False)
+    unset_homes(monkeypatch)
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in (".claude/projects", ".codex/sessions", ".pi/agent/sessions") if there else ():
         (tmp_path / name).mkdir(parents=True)
     assert registry.load(agent).find() == ()
-
-
-@contextmanager
-def as_nobody() -> Iterator[None]:
-    """Do something with the rights of a user who has none here."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 BESIDE = {

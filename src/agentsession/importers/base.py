@@ -183,6 +183,14 @@ class Importer(Protocol):
         """Return what a source holds beside the records of its sessions."""
         return Rest()
 
+    def unread(self, source: Source) -> Sequence[Finding]:
+        """Return which files and directories of a source cannot be read, and why.
+
+        It is asked when the sessions of a source are listed and none is converted; the
+        findings are among those of the report.
+        """
+        return [f for f in self.report(source).findings if f.code.startswith(UNREADABLE)]
+
     def close(self) -> None:
         """Let go of what is open. The importer may be used again."""
         return

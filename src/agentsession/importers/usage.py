@@ -21,7 +21,7 @@ from agentsession.entries import (
 from agentsession.findings import Finding, merged
 from agentsession.importers.base import UNREADABLE as ALARM
 from agentsession.importers.numbers import number
-from agentsession.importers.unread import empty_file, unreadable
+from agentsession.importers.unread import NOTES, empty_file, unreadable
 from agentsession.record_entries import CustomEntry, EnvEntry
 from agentsession.timestamp import Timestamp
 
@@ -175,11 +175,14 @@ def of_source(
 
 
 def _tell(done: Converted | Rest, where: str, tell: Tell) -> None:
-    """Tell what a conversion could not read."""
+    """Tell what a conversion could not read, and what yields nothing."""
     found = [Finding(r.code, r.sentence, where) for r in done.records if r.code]
-    for one in merged((*found, *done.findings)):
+    # Places are told one by one: each may be mended by another hand.
+    for one in (*merged(found), *done.findings):
         if one.code.startswith(ALARM):
             tell(Finding(UNREADABLE, one.sentence, one.where or where, one.count))
+        elif one.code in NOTES:
+            tell(one)
 
 
 class Unread:

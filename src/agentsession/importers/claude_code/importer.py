@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentsession.errors import NoSession
+from agentsession.findings import Finding
 from agentsession.importers.base import (
     Converted,
     Disposition,
@@ -85,14 +86,19 @@ class ClaudeCode(Importer):
         """Return the records that belong to no session, and the files that are no log."""
         opened = self.opened(source)
         records = [one for log in opened.strays for one in _strays(log)]
-        findings = [unreadable(place, error) for place, error in opened.unreadable.items()]
+        findings = self.unread(source)
         for log in opened.logs:
-            if log.unreadable is not None:
-                findings.append(unreadable(str(log.path), log.unreadable))
-            elif not log.records:
+            if log.unreadable is None and not log.records:
                 findings.append(empty_file(str(log.path)))
         read = sum(log.records for log in opened.logs)
         return Rest(tuple(records), tuple(findings), opened.others(), read)
+
+    def unread(self, source: Source) -> list[Finding]:
+        """Return which logs and directories cannot be read, and why."""
+        opened = self.opened(source)
+        found = [unreadable(place, error) for place, error in opened.unreadable.items()]
+        logs = ((log.path, log.unreadable) for log in opened.logs)
+        return [*found, *(unreadable(str(path), error) for path, error in logs if error)]
 
     def usage_records(self, source: Source, tell: Tell | None = None) -> Iterator[UsageRecord]:
         """Yield the usage of every model call in a source, straight from its files."""

@@ -6,11 +6,14 @@ Spec: codex 1.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from agentsession.importers.unread import noting
+
+FOLDERS: Final = ("sessions", "archived_sessions")
+"""The directories of a home that hold rollouts."""
 
 _SKIPPED: Final = frozenset({"node_modules", ".git", "skills", "shell_snapshots", "tmp", "log"})
 _OTHER_FILES: Final = frozenset({"history.jsonl", "session_index.jsonl", "requests.jsonl"})
@@ -28,7 +31,7 @@ def rollout_files(paths: Iterable[str], unreadable: dict[str, OSError]) -> list[
         if os.path.isfile(path):
             found[path] = None
             continue
-        for folder, folders, files in os.walk(path, onerror=noting(unreadable)):
+        for folder, folders, files in _walk(path, noting(unreadable)):
             folders[:] = sorted(name for name in folders if name not in _SKIPPED)
             for name in sorted(files):
                 if name.endswith(".jsonl") and name not in _OTHER_FILES:
@@ -36,12 +39,23 @@ def rollout_files(paths: Iterable[str], unreadable: dict[str, OSError]) -> list[
     return list(found)
 
 
+def _walk(path: str, note: Callable[[OSError], None]) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Walk a directory; of links, those to the directories of a home are followed."""
+    for folder, folders, files in os.walk(path, onerror=note):
+        yield folder, folders, files
+        for name in FOLDERS:
+            # They may be on another disk; a link to nothing stands among the files.
+            linked = os.path.join(folder, name)
+            if name in (*folders, *files) and os.path.islink(linked):
+                yield from os.walk(linked, onerror=note)
+
+
 def homes(paths: Iterable[str]) -> list[str]:
     """Return the directories that hold Codex's databases and lists for some paths."""
     found: dict[str, None] = {}
     for path in paths:
         for place in (Path(path), *Path(path).parents[:6]):
-            if any(os.path.isdir(place / name) for name in ("sessions", "archived_sessions")):
+            if any(os.path.isdir(place / name) for name in FOLDERS):
                 found[str(place)] = None
                 break
         else:
@@ -53,6 +67,6 @@ def homes(paths: Iterable[str]) -> list[str]:
 def _nested_homes(path: str) -> Iterator[str]:
     for folder, folders, _files in os.walk(path):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED)
-        if "sessions" in folders or "archived_sessions" in folders:
+        if not set(FOLDERS).isdisjoint(folders):
             yield folder
-            folders[:] = [n for n in folders if n not in {"sessions", "archived_sessions"}]
+            folders[:] = [name for name in folders if name not in FOLDERS]

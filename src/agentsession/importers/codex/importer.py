@@ -80,7 +80,7 @@ class Codex(Importer):
     def report(self, source: Source) -> Rest:
         """Return what a source holds beside its threads, and how many lines they have."""
         index = self._index(source)
-        findings = [unreadable(place, error) for place, error in index.unreadable.items()]
+        findings = self.unread(source)
         findings += [empty_file(path) for path in index.empty]
         for others in index.diverged.values():
             findings += [Finding(_DIVERGED, CODES[_DIVERGED], other.path) for other in others]
@@ -90,6 +90,11 @@ class Codex(Importer):
             for rollout in (*files, *less):
                 read += sum(1 for _ in rollout.lines())
         return Rest((), tuple(findings), dict(index.told.tables), read)
+
+    def unread(self, source: Source) -> list[Finding]:
+        """Return which files and directories cannot be read, and why."""
+        found = self._index(source).unreadable
+        return [unreadable(place, error) for place, error in found.items()]
 
     def usage_records(self, source: Source, tell: Tell | None = None) -> Iterator[UsageRecord]:
         """Yield what each model call used, as the files record it; nothing is converted."""

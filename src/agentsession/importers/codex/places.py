@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from agentsession.importers.codex.folders import rollout_files
+from agentsession.importers.codex.folders import FOLDERS, rollout_files
 from agentsession.importers.codex.rollouts import is_named_as_rollout, is_rollout
 
-_FOLDERS: Final = ("sessions", "archived_sessions")
 _LOOKED_AT: Final = 200
 _OWN: Final = re.compile(
     r"/\.codex(?:/(?:archived_)?sessions)?$|/(?:archived_)?sessions(?:/[0-9]+){1,3}$"
@@ -43,9 +42,9 @@ def find(place: str) -> tuple[str, ...]:
     if os.path.isfile(place):
         return (place,) if is_rollout(place) else ()
     if not os.path.isdir(place):
-        return ()
+        return (place,) if _holds_rollouts(place) else ()
     for root in (place, os.path.join(place, ".codex")):
-        below = tuple(os.path.join(root, folder) for folder in _FOLDERS)
+        below = tuple(os.path.join(root, folder) for folder in FOLDERS)
         if any(_holds_rollouts(path) for path in below if os.path.isdir(path)):
             return (root,)
     return (place,) if _holds_rollouts(place) else ()
