@@ -13,6 +13,7 @@ from agentsession import importers
 from agentsession.importers.base import UNKNOWN_CONTENT
 from agentsession.importers.numbers import ODD
 from agentsession.importers.unknown import SENTENCES
+from agentsession.importers.unread import NOTES
 from agentsession.importers.unread import SENTENCES as FILES
 
 DOCS = Path(__file__).parents[2] / "docs" / "formats"
@@ -22,7 +23,7 @@ PLACES = {
     "opencode": "opencode.convert",
     "pi": "pi",
 }
-SHARED = {*SENTENCES, *FILES, UNKNOWN_CONTENT}
+SHARED = {*SENTENCES, *FILES, *NOTES, UNKNOWN_CONTENT}
 """Codes that several importers give in one place."""
 
 

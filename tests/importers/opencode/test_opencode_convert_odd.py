@@ -224,9 +224,9 @@ def test_unreadable_parts_have_a_code_of_their_own() -> None:
     built.records[:2] = [without_parts(record) for record in built.records[:2]]
     result = from_store(built)
     found = codes(result)
-    assert found["unreadable-parts"] == 3
+    assert found["parts-lost"] == 3
     assert not {"failed-message-branched", "message-lowers-to-nothing"} & found.keys()
-    assert {r.code for r in result.records if r.kind == "message"} == {"", "unreadable-parts"}
+    assert {r.code for r in result.records if r.kind == "message"} == {"", "parts-lost"}
     assert contents(result, last) == ["B"]
     first = of_type(result.session, "response")[0]
     lost = [part.id for part in built.records[1].parts]
@@ -258,7 +258,7 @@ def test_a_lost_page_of_parts(tmp_path: Path) -> None:
     importer = OpenCode()
     report = import_sessions([Work(importer, importer.find([place]))], tmp_path / "store")
     found = {finding.code for finding in report.findings}
-    assert "unreadable-parts" in found
+    assert "parts-lost" in found
     assert "message-lowers-to-nothing" not in found
     assert not report.ok
 

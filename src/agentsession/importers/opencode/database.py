@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
@@ -179,9 +180,13 @@ class Database:
 
     def _tell(self) -> tuple[Stray, ...]:
         """Return what was found wrong with the database since it was last asked."""
-        told = tuple(self._untold)
+        told = tuple(replace(stray, where=self._where(stray.id)) for stray in self._untold)
         self._untold.clear()
         return told
+
+    def _where(self, table: str) -> str:
+        place = files.shown(self.path)
+        return f"{place}, table {table}" if table else place
 
     def _run(self, work: Callable[[queries.Source], T], empty: T) -> T:
         """Return the answer to a question, from what can be read of the database."""
@@ -233,6 +238,8 @@ class Database:
         return None
 
     def _check(self, snapshot: Snapshot, schema: tables.Schema) -> None:
+        if snapshot.unread:
+            self._lost("", snapshot.unread)
         if snapshot.torn:
             self._lost("", "it was rewritten again and again while it was copied")
         if not schema.columns:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from agentsession._regular import reason as words_of
+from agentsession.importers.unread import SENTENCES, UNREADABLE_PLACE, leads_nowhere
+
 _RECORD: Final = ".json"
+_ABSENT: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
 _READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -20,8 +25,8 @@ class Entry(NamedTuple):
 
     @property
     def is_record(self) -> bool:
-        """Whether this is a file that a record could be in."""
-        return not self.is_dir and self.name.endswith(_RECORD) and self.name != _RECORD
+        """Whether this has the name of a record's file; what it is shows when it is read."""
+        return self.name.endswith(_RECORD) and self.name != _RECORD
 
     def records(self) -> tuple[Entry, ...]:
         """Return the record files in this directory; none when it cannot be listed."""
@@ -42,6 +47,69 @@ def listed(folder: Path) -> tuple[Entry, ...]:
     """
     with os.scandir(folder) as found:
         return tuple(sorted(Entry(e.name, folder / e.name, _is_dir(e)) for e in found))
+
+
+class Shut(NamedTuple):
+    """What cannot be read on the way to a directory, the directory included, and why."""
+
+    path: Path
+    error: OSError
+
+    @property
+    def why(self) -> str:
+        """Why, in the words of all importers."""
+        return f"{SENTENCES[UNREADABLE_PLACE]}: {words_of(self.error)}"
+
+    @property
+    def is_file(self) -> bool:
+        """Whether something that is no directory stands in its place."""
+        return self.error.errno == errno.ENOTDIR
+
+
+def shut(root: Path, folder: Path) -> Shut | None:
+    """Return what keeps a directory at or below a root from being listed and entered.
+
+    ``None`` when nothing does, and when nothing stands there. A link that leads nowhere is
+    something.
+    """
+    try:
+        with os.scandir(folder):
+            # Names can be listed where nothing can be entered.
+            os.stat(os.path.join(folder, os.curdir))
+    except OSError as error:
+        found = error
+    except ValueError:
+        return None
+    else:
+        return None
+    below = [p for p in reversed(folder.parents) if p != root and p.is_relative_to(root)]
+    above = root
+    for place in dict.fromkeys((root, *below, folder)):
+        try:
+            os.lstat(place)
+        except OSError as error:
+            if error.errno not in _ABSENT:
+                return Shut(above, error)
+            return Shut(root, error) if place == root and leads_nowhere(root) else None
+        try:
+            is_dir = stat.S_ISDIR(os.stat(place).st_mode)
+        except OSError as error:
+            return Shut(place, error)
+        if not is_dir:
+            return Shut(place, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
+        above = place
+    return Shut(folder, found)
+
+
+def stands(path: Path) -> bool:
+    """Return whether something stands at a path; also a link to nothing, or what is shut away."""
+    try:
+        os.lstat(path)
+    except OSError as error:
+        return error.errno not in _ABSENT
+    except ValueError:
+        return False
+    return True
 
 
 def entries(folder: Path) -> tuple[Entry, ...]:
@@ -80,14 +148,19 @@ def reason(error: Exception) -> str:
     return (words or str(error) or type(error).__name__).lower()
 
 
+def shown(path: Path) -> str:
+    """Return a path as a report can be written with."""
+    # Names that are not UTF-8 carry surrogates.
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
 def unit(root: Path, path: Path) -> str:
     """Return a path under a root in the spelling of reports: relative, with slashes."""
     try:
         inner = path.relative_to(root)
     except ValueError:
         inner = path
-    # Names that are not UTF-8 carry surrogates no report can be written with.
-    return os.fsencode(inner.as_posix()).decode("utf-8", "replace")
+    return shown(Path(inner.as_posix()))
 
 
 def is_name(name: str) -> bool:

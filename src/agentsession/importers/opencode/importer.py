@@ -21,6 +21,8 @@ from agentsession.importers.base import (
     Source,
 )
 from agentsession.importers.opencode import convert as conversion
+from agentsession.importers.opencode import files
+from agentsession.importers.opencode.convert.strays import place_finding
 from agentsession.importers.opencode.database import Database
 from agentsession.importers.opencode.places import (
     data_directory,
@@ -28,22 +30,16 @@ from agentsession.importers.opencode.places import (
     find_sessions,
     store_of,
 )
-from agentsession.importers.opencode.records import (
-    DIRECTORY,
-    FILE,
-    PART,
-    SESSION,
-    TABLE,
-    Stray,
-)
+from agentsession.importers.opencode.records import PART, PLACES, SESSION, Stray
 from agentsession.importers.opencode.tree import Tree
+from agentsession.importers.unread import OLD_LAYOUT
 from agentsession.timestamp import Timestamp
 
 _BAD: Final = "unreadable-record"
 _STRAY: Final = "stray"
 _LEFT_PART: Final = "part-without-message"
+_MESSAGE_LOST: Final = "message-lost"
 _LOST: Final = "unreadable-session"
-_PLACES: Final = frozenset({DIRECTORY, FILE, TABLE})
 
 
 class OpenCode(Importer):
@@ -67,12 +63,14 @@ class OpenCode(Importer):
 
         A path may be a data directory, a database, any file of either, or a directory above.
         """
-        places = list(paths) or _own_places()
         found: list[str] = []
-        for place in places:
+        for place in paths:
             below = find_sessions(place) if os.path.isdir(place) else ()
             named = below or (store_of(place),)
             found += [os.path.abspath(path) for path in named if path is not None]
+        for place in () if paths else _own_places():
+            # What stands there is OpenCode's own, whether it can be read or not.
+            found += map(os.path.abspath, find_sessions(place))
         found = list(dict.fromkeys(found))
         # A data directory brings the databases of other channels in it along.
         roots = tuple(path for path in found if os.path.dirname(path) not in found)
@@ -102,19 +100,26 @@ class OpenCode(Importer):
         records, findings = [], []
         named: dict[str, int] = {}
         for stray in opened.strays:
-            if stray.kind in _PLACES:
-                findings.append(_told(stray))
+            if stray.kind in PLACES:
+                findings.append(place_finding(stray))
                 continue
             record = _left_out(stray, known=stray.session in opened)
             records.append(record)
-            if record.code == _LEFT_PART:
-                findings.append(Finding(_LEFT_PART, record.sentence, stray.session))
+            if record.code in {_LEFT_PART, _MESSAGE_LOST}:
+                findings.append(Finding(record.code, record.sentence, stray.session))
             elif record.code == _STRAY and stray.kind != SESSION:
                 name = stray.session or f"{stray.kind} {stray.unit}"
                 named[name] = named.get(name, 0) + 1
+        trees = [store for store in opened.stores if isinstance(store, Tree)]
+        findings += [_not_read(path) for tree in trees for path in tree.legacy]
         findings += [_of_no_session(name, count) for name, count in named.items()]
         read = sum(s.units() for s in opened.stores if isinstance(s, (Tree, Database)))
         return Rest(tuple(records), tuple(findings), tables, read)
+
+    def unread(self, source: Source) -> list[Finding]:
+        """Return which directories, files and tables cannot be read, and why."""
+        places = (stray for stray in self._source(source).strays if stray.kind in PLACES)
+        return [place_finding(stray) for stray in places if stray.malformed]
 
     def close(self) -> None:
         """Close the stores that are open."""
@@ -131,9 +136,9 @@ class OpenCode(Importer):
 
 def _own_places() -> list[Path]:
     """The data directory, and a database that the environment names elsewhere."""
-    places = [data_directory()]
-    named = database_path()
-    if named is not None and not named.is_relative_to(places[0]):
+    directory, named = data_directory(), database_path()
+    places = [] if os.path.isfile(directory) else [directory]
+    if named is not None and not named.is_relative_to(directory):
         places.append(named)
     return places
 
@@ -147,6 +152,11 @@ def _time(millis: int | None) -> Timestamp | None:
         return None
 
 
+def _not_read(path: Path) -> Finding:
+    """Return what is told of a directory of the layout before the MessageV2 model."""
+    return Finding(OLD_LAYOUT, conversion.CODES[OLD_LAYOUT], files.shown(path))
+
+
 def _of_no_session(name: str, count: int) -> Finding:
     """Return what is told of conversation records whose session has no record."""
     sentence = f"{conversion.CODES[_LOST]}: {count} left out"
@@ -156,12 +166,7 @@ def _of_no_session(name: str, count: int) -> Finding:
 def _left_out(stray: Stray, *, known: bool) -> Disposition:
     code = _BAD if stray.malformed else _STRAY
     if code == _STRAY and stray.kind == PART and known:
-        code = _LEFT_PART
+        code = _MESSAGE_LOST if stray.message_lost else _LEFT_PART
     return Disposition(
         stray.kind, stray.unit, Outcome.LEFT_OUT, code=code, sentence=conversion.CODES[code]
     )
-
-
-def _told(stray: Stray) -> Finding:
-    code = "unreadable-place" if stray.malformed else "foreign-place"
-    return Finding(code, stray.why, stray.unit)

@@ -9,6 +9,9 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
+DIR_DATA: Final = "opencode"
+"""The name of every data directory of OpenCode."""
+
 DIR_STORAGE: Final = "storage"
 DIR_SESSION: Final = "session"
 DIR_MESSAGE: Final = "message"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from agentsession.importers.opencode import files, names
 from agentsession.importers.opencode.database import Database, is_sqlite
 from agentsession.importers.opencode.tree import Tree
+from agentsession.importers.unread import leads_nowhere, noting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _DATABASE: Final = re.compile(r"opencode(-[a-zA-Z0-9._-]+)?\.db", re.ASCII)
 _CHANNELS: Final = frozenset({"latest", "beta", "prod", "dev", "next"})
 _SIDE_FILES: Final = ("-wal", "-shm", "-journal")
+_KINDS: Final = (names.DIR_SESSION, names.DIR_MESSAGE, names.DIR_PART)
 
 
 def data_directory(environ: Mapping[str, str] | None = None) -> Path:
@@ -62,53 +64,75 @@ def is_database_name(name: str) -> bool:
 
 
 def databases(directory: str | os.PathLike[str]) -> tuple[Path, ...]:
-    """Return the databases of other channels in a data directory, by name."""
+    """Return the databases of other channels in a data directory, by name.
+
+    Whatever stands in the place of one is among them, so that it is told of.
+    """
     return tuple(
         e.path
         for e in files.entries(Path(directory))
-        if not e.is_dir and e.name != names.DATABASE_NAME and is_database_name(e.name)
+        if e.name != names.DATABASE_NAME and is_database_name(e.name)
     )
 
 
 def preview_database(directory: str | os.PathLike[str]) -> Path | None:
     """Return the 2.x preview's database in a data directory, ``None`` when it has none.
 
-    2.x imports its sessions itself; a :class:`Database` reads it all the same.
+    2.x imports its sessions itself; a :class:`Database` reads it all the same, or tells why
+    it cannot.
     """
     path = Path(directory) / names.PREVIEW_DATABASE_NAME
-    return path if is_sqlite(path) else None
+    return path if os.path.lexists(path) else None
 
 
 def is_data_dir(directory: str | os.PathLike[str]) -> bool:
     """Return whether a directory is an OpenCode data directory.
 
     It holds ``opencode.db``, or a ``storage/`` tree with sessions in it, or with messages
-    or parts whose sessions are lost.
+    or parts whose sessions are lost; or some of this may be in it and cannot be read. Where
+    that is the directory itself, or its ``storage``, the name decides: OpenCode's is
+    ``opencode``.
     """
     root = Path(directory)
-    if os.path.isfile(root / names.DATABASE_NAME):
+    if os.path.lexists(root / names.DATABASE_NAME):
         return True
-    return any(
-        entry.is_record
-        for kind in (names.DIR_SESSION, names.DIR_MESSAGE, names.DIR_PART)
-        for folder in files.entries(root / names.DIR_STORAGE / kind)
-        if folder.is_dir
-        for entry in files.entries(folder.path)
-    )
+    storage = root / names.DIR_STORAGE
+    if not files.stands(storage):
+        return False
+    shut = files.shut(root, storage)
+    if shut is not None:
+        return root.name == names.DIR_DATA and not shut.is_file
+    return any(_may_hold_records(storage, kind) for kind in _KINDS)
+
+
+def _may_hold_records(storage: Path, kind: str) -> bool:
+    """Return whether a directory of a tree holds records, or something that cannot be read."""
+    top = files.shut(storage, storage / kind)
+    if top is not None:
+        return not top.is_file
+    for folder in files.entries(storage / kind):
+        if any(entry.is_record for entry in files.entries(folder.path)):
+            return True
+        below = files.shut(storage, folder.path)
+        if below is not None and not below.is_file:
+            return True
+    return False
 
 
 def find_sessions(root: str | os.PathLike[str]) -> tuple[Path, ...]:
     """Return the OpenCode stores under a root: what ``open_stores`` opens, one by one.
 
     They are each data directory, each database of another channel in one, and
-    each database file outside one. A file is returned as it is. Directories that
-    cannot be read are passed over; links to directories are not followed.
+    each database file outside one. A file is returned as it is, and so is what
+    cannot be looked at. Links to directories are not followed. Directories that
+    cannot be read are passed over, unless they have the name of OpenCode's own.
     """
     top = Path(root)
     if not os.path.isdir(top):
-        return (top,) if os.path.exists(top) else ()
+        return (top,) if files.stands(top) or leads_nowhere(top) else ()
     found: list[Path] = []
-    for folder, inner, outer in os.walk(top):
+    shut: dict[str, OSError] = {}
+    for folder, inner, outer in os.walk(top, onerror=noting(shut)):
         path = Path(folder)
         if is_data_dir(path):
             found += [path, *databases(path)]
@@ -116,7 +140,8 @@ def find_sessions(root: str | os.PathLike[str]) -> tuple[Path, ...]:
             inner.clear()
             continue
         inner.sort()
-        found += [path / name for name in sorted(outer) if is_database_name(name)]
+        found += [path / name for name in sorted([*inner, *outer]) if is_database_name(name)]
+    found += [path for path in map(Path, shut) if path.name == names.DIR_DATA]
     return tuple(found)
 
 
@@ -133,7 +158,8 @@ def store_of(path: str | os.PathLike[str]) -> Path | None:
     for ending in _SIDE_FILES:
         if place.name.endswith(".db" + ending):
             place = place.with_name(place.name.removesuffix(ending))
-    if place.name != names.DATABASE_NAME and is_sqlite(place):
+    named = is_database_name(place.name) and files.stands(place)
+    if place.name != names.DATABASE_NAME and (named or is_sqlite(place)):
         return place
     return next((parent for parent in place.parents if is_data_dir(parent)), None)
 
@@ -143,25 +169,32 @@ def open_stores(
 ) -> tuple[Tree | Database, ...]:
     """Return the stores of a data directory, or of a database file.
 
-    A data directory has its tree when ``storage/`` holds conversations, and its
-    ``opencode.db``; databases of other channels are stores of their own, as
-    ``find_sessions`` lists them.
+    A data directory has its tree when ``storage/`` holds conversations, or may
+    hold some and cannot be read, and its ``opencode.db``; databases of other
+    channels are stores of their own, as ``find_sessions`` lists them.
 
     Args:
         path: a data directory, or a database file.
         scratch: see :class:`Database`.
     """
     root = Path(path)
-    if not os.path.isdir(root):
+    # Of what is shut away, or a link to nothing, the name has to say what it is.
+    if not os.path.isdir(root) and (os.path.exists(root) or root.name != names.DIR_DATA):
+        return (Database(root, scratch=scratch),)
+    if is_database_name(root.name) and not is_data_dir(root):
         return (Database(root, scratch=scratch),)
     found: list[Tree | Database] = []
-    kinds = (names.DIR_SESSION, names.DIR_MESSAGE, names.DIR_PART)
-    if any(os.path.isdir(root / names.DIR_STORAGE / kind) for kind in kinds):
+    if any(_may_be_tree(root, kind) for kind in _KINDS):
         found.append(Tree(root))
     database = root / names.DATABASE_NAME
     if os.path.lexists(database):
         found.append(Database(database, scratch=scratch))
     return tuple(found)
+
+
+def _may_be_tree(root: Path, kind: str) -> bool:
+    folder = root / names.DIR_STORAGE / kind
+    return os.path.isdir(folder) or files.shut(root, folder) is not None
 
 
 def units(root: str | os.PathLike[str]) -> int:

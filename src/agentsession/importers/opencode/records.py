@@ -33,6 +33,9 @@ DIRECTORY: Final = "directory"
 FILE: Final = "file"
 TABLE: Final = "table"
 
+PLACES: Final = frozenset({DIRECTORY, FILE, TABLE})
+"""The kinds of what is, or holds, no record."""
+
 _Decoded = tuple[Part | None, str, bool]
 """A part, why there is none, and whether every float in it is plain."""
 
@@ -49,6 +52,8 @@ class Stray:
         session: the session it was read with or names, when there is one.
         id: the record's id, when it has one.
         malformed: whether it could not be read at all.
+        where: for what is, or holds, no record: its place on this machine, for people.
+        message_lost: whether it is a part whose message may be there and cannot be read.
     """
 
     unit: str
@@ -57,6 +62,8 @@ class Stray:
     session: str = ""
     id: str = ""
     malformed: bool = False
+    where: str = ""
+    message_lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +243,7 @@ class MessageRecord(msgspec.Struct, frozen=True, eq=False, gc=False):
         problem: why it could not be read; its parts then belong to no message
             whose role is known.
         plain: whether every number in it with a fraction is spelled one way everywhere.
+        parts_lost: whether it cannot be known which parts it has.
     """
 
     unit: str
@@ -247,6 +255,7 @@ class MessageRecord(msgspec.Struct, frozen=True, eq=False, gc=False):
     parts: tuple[PartRecord, ...] = ()
     problem: str = ""
     plain: bool = False
+    parts_lost: bool = False
 
     def __repr__(self) -> str:
         told = f"unit={self.unit!r}, info={self.info!r}, parts={len(self.parts)}"

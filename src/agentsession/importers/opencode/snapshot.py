@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
 
-from agentsession._regular import check_regular, open_regular
+from agentsession._regular import check_regular, open_regular, reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,12 +53,16 @@ class _State(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """The files of a database at one moment; ``None`` for one that is not there."""
+    """The files of a database at one moment; ``None`` for one that is not there.
+
+    A log or journal that cannot be read counts as not there; ``unread`` says why it cannot.
+    """
 
     main: _State | None
     wal_header: bytes
     wal_size: int
     journal: _State | None
+    unread: str
 
     def held(self, later: _Source) -> bool:
         """Return whether a copy made between this moment and a later one is whole."""
@@ -74,13 +78,21 @@ class Snapshot:
         connection: reads text as :class:`Text`; temporary tables may be made on it.
         torn: whether the database was rewritten so often that no whole copy
             could be had.
+        unread: which side file cannot be read and why; empty when all can be.
     """
 
     def __init__(
-        self, path: Path, connection: sqlite3.Connection, state: _State | None, *, torn: bool
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        state: _State | None,
+        *,
+        torn: bool,
+        unread: str = "",
     ) -> None:
         self.connection = connection
         self.torn = torn
+        self.unread = unread
         self._path = path
         self._state = state
 
@@ -113,8 +125,8 @@ def open_snapshot(path: Path, *, scratch: Path | None = None, copy: bool = False
     if not copy and not source.wal_size and source.journal is None:
         state = _settled(path)
         if _source(path) == source._replace(main=state):
-            return Snapshot(path, _connect(path), state, torn=False)
-    return _copied(path, scratch)
+            return Snapshot(path, _connect(path), state, torn=False, unread=source.unread)
+    return _copied(path, scratch, source.unread)
 
 
 def side_files(path: Path) -> Iterator[Path]:
@@ -123,7 +135,7 @@ def side_files(path: Path) -> Iterator[Path]:
         yield path.with_name(path.name + ending)
 
 
-def _copied(path: Path, scratch: Path | None) -> Snapshot:
+def _copied(path: Path, scratch: Path | None, unread: str) -> Snapshot:
     folder = Path(tempfile.mkdtemp(prefix="agentsession-", dir=scratch))
     try:
         copy = folder / "copy.db"
@@ -135,8 +147,8 @@ def _copied(path: Path, scratch: Path | None) -> Snapshot:
             connection.execute("PRAGMA schema_version").fetchone()
         if os.name != "posix":
             # A file in use keeps its name there, so that it goes with the connection.
-            return _Kept(path, connection, folder, torn=torn)
-        return Snapshot(path, connection, None, torn=torn)
+            return _Kept(path, connection, folder, torn=torn, unread=unread)
+        return Snapshot(path, connection, None, torn=torn, unread=unread)
     finally:
         if os.name == "posix":
             shutil.rmtree(folder, ignore_errors=True)
@@ -146,9 +158,15 @@ class _Kept(Snapshot):
     """A snapshot whose copy has to be removed when it is closed."""
 
     def __init__(
-        self, path: Path, connection: sqlite3.Connection, folder: Path, *, torn: bool
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        folder: Path,
+        *,
+        torn: bool,
+        unread: str = "",
     ) -> None:
-        super().__init__(path, connection, None, torn=torn)
+        super().__init__(path, connection, None, torn=torn, unread=unread)
         self._folder = folder
 
     def close(self) -> None:
@@ -166,7 +184,8 @@ def _copy(path: Path, copy: Path) -> bool:
         _copy_file(path, copy)
         for side, target in zip(side_files(path), side_files(copy), strict=True):
             target.unlink(missing_ok=True)
-            with suppress(FileNotFoundError):
+            # One that cannot be read counts as not there.
+            with suppress(OSError if before.unread else FileNotFoundError):
                 _copy_file(side, target)
         if before.held(_source(path)):
             return True
@@ -206,12 +225,26 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _source(path: Path) -> _Source:
     wal, journal = side_files(path)
-    header, size = b"", 0
-    with suppress(FileNotFoundError), open_regular(wal) as file:
-        header = file.read(_WAL_HEADER)
-        size = os.fstat(file.fileno()).st_size
+    header, size, unread = b"", 0, ""
+    try:
+        with open_regular(wal) as file:
+            header = file.read(_WAL_HEADER)
+            size = os.fstat(file.fileno()).st_size
+    except OSError as error:
+        unread = _unread(wal, error)
     found = _state(journal)
-    return _Source(_state(path), header, size, found if found and found.size else None)
+    try:
+        open_regular(journal).close()
+    except OSError as error:
+        unread, found = unread or _unread(journal, error), None
+    return _Source(_state(path), header, size, found if found and found.size else None, unread)
+
+
+def _unread(side: Path, error: OSError) -> str:
+    """Return what is to be told of a side file that cannot be opened; nothing of none."""
+    if isinstance(error, FileNotFoundError) and not side.is_symlink():
+        return ""
+    return f"{side.name}, which belongs to it, cannot be read: {reason(error)}"
 
 
 def _state(path: Path) -> _State | None:

@@ -130,16 +130,22 @@ class Tree:
         """
         listing = _Listing(self.root)
         why = "its session has no record"
-        for folder in listing.directories(self._storage(names.DIR_MESSAGE), MESSAGE):
-            if folder.name in sessions:
-                continue
+        messages = self._storage(names.DIR_MESSAGE)
+        for folder in listing.directories(messages, MESSAGE, besides=sessions):
             for entry in listing.records(folder.path, MESSAGE):
                 message = self._message_alone(entry, folder.name)
                 listing.strays.append(message.stray(message.problem or why))
-        why = "its message has no record in a session"
-        parts = self._left_parts(sessions, listing)
-        strays = [part.stray(part.problem or why) for part in parts]
+        parts = [*self._left_parts(sessions, listing)]
+        lost = self._unlisted() if parts else frozenset()
+        strays = [_left_part(part, lost) for part in parts]
         return (*listing.strays, *strays)
+
+    def _unlisted(self) -> frozenset[str] | None:
+        """Return the sessions whose messages cannot be listed; ``None`` for all."""
+        if files.shut(self.root, self._storage(names.DIR_MESSAGE)) is not None:
+            return None
+        found = self._entries(names.DIR_MESSAGE)
+        return frozenset(e.name for e in found if files.shut(self.root, e.path) is not None)
 
     def left_parts(self, sessions: Collection[str]) -> Iterator[PartRecord]:
         """Yield the parts that ``orphans`` tells as strays, with what they hold.
@@ -157,7 +163,7 @@ class Tree:
             if folder.name in sessions
             for entry in folder.records()
         }
-        for folder in listing.directories(self._storage(names.DIR_PART), PART):
+        for folder in listing.directories(self._storage(names.DIR_PART), PART, known=kept):
             if folder.name in kept and folder.name not in self._shared_messages():
                 continue
             mine = folder.name not in kept
@@ -190,11 +196,10 @@ class Tree:
     def units(self) -> int:
         """Return the number of session, message and part files."""
         return sum(
-            entry.is_record
+            len(folder.records())
             for kind in (names.DIR_SESSION, names.DIR_MESSAGE, names.DIR_PART)
             for folder in self._entries(kind)
-            if folder.is_dir
-            for entry in files.entries(folder.path)
+            if folder.is_utf8 and not (kind == names.DIR_SESSION and folder.name in _OLD_LAYOUT)
         )
 
     def _storage(self, name: str) -> Path:
@@ -224,6 +229,8 @@ class Tree:
         parts = [self._part(e, record.id, session_id) for e in found]
         if record.id in self._shared_messages():
             parts = [p for p in parts if self._owner(p) == session_id]
+        if folder in listing.shut:
+            record = structs.replace(record, parts_lost=True)
         return with_parts(record, parts)
 
     def _message_alone(self, entry: files.Entry, session_id: str) -> MessageRecord:
@@ -267,19 +274,60 @@ def _again(path: Path) -> bytes:
     return files.read(path)[0]
 
 
+def _left_part(part: PartRecord, lost: Collection[str] | None) -> Stray:
+    """Return a part of no message that is known as a stray.
+
+    Args:
+        part: the part.
+        lost: the sessions whose messages cannot be listed; ``None`` for all.
+    """
+    if lost is not None and part.session_id not in lost:
+        return part.stray(part.problem or "its message has no record in a session")
+    why = part.problem or "its session's messages cannot be listed"
+    return replace(part.stray(why), message_lost=True)
+
+
 class _Listing:
-    """Walks directories, and collects what in them is no record."""
+    """Walks directories, and collects what in them is no record.
+
+    Args:
+        root: the data directory.
+        session: the session whose directories are walked; what is shut above these is told
+            with the tree as a whole.
+    """
 
     def __init__(self, root: Path, session: str = "") -> None:
         self.strays: list[Stray] = []
+        self.shut: set[Path] = set()
         self._root = root
         self._session = session
 
-    def directories(self, folder: Path, kind: str) -> tuple[files.Entry, ...]:
-        """Return the directories in a folder; files beside them are strays."""
-        found = self._entries(folder)
+    def directories(
+        self,
+        folder: Path,
+        kind: str,
+        *,
+        besides: Collection[str] = (),
+        known: Collection[str] = (),
+    ) -> tuple[files.Entry, ...]:
+        """Return the directories in a folder; what stands beside them is a stray.
+
+        Args:
+            folder: the folder.
+            kind: the kind of record that the directories hold.
+            besides: names that are passed over.
+            known: names of directories that are listed elsewhere as well: what else stands
+                in the place of one is told there.
+        """
+        if self._is_shut(folder):
+            return ()
+        found = [e for e in self._entries(folder) if e.name not in besides]
         for entry in found:
-            if not entry.is_dir:
+            if not entry.is_dir and entry.name not in known:
+                unseen = files.shut(folder, entry.path)
+                if unseen is not None and not unseen.is_file:
+                    self._add(entry.path, DIRECTORY, unseen.why, bad=True)
+                    continue
                 why = f"it stands beside the directories that hold {kind} records"
                 self._add(entry.path, FILE, why)
         return tuple(e for e in found if e.is_dir)
@@ -288,29 +336,48 @@ class _Listing:
         """Return the record files in a folder; whatever else is there is a stray."""
         found = self._entries(folder)
         for entry in found:
+            if entry.is_record:
+                continue
             if entry.is_dir:
                 self._add(entry.path, DIRECTORY, f"it stands among {kind} records")
-            elif not entry.is_record:
+            else:
                 self._add(entry.path, FILE, _NO_FILE)
         return tuple(e for e in found if e.is_record)
 
     def _entries(self, folder: Path) -> tuple[files.Entry, ...]:
         try:
             found = files.listed(folder)
-        except FileNotFoundError:
-            return ()
-        except OSError as error:
-            self._add(folder, DIRECTORY, f"it cannot be listed: {files.reason(error)}", bad=True)
+        except OSError:
+            self._is_shut(folder)
             return ()
         for entry in found:
             if not entry.is_utf8:
+                lost = entry.is_dir or entry.is_record
                 kind = DIRECTORY if entry.is_dir else FILE
-                self._add(entry.path, kind, "its name is not UTF-8, so it can be no id")
+                self._add(entry.path, kind, "its name is not UTF-8, so it can be no id", bad=lost)
         return tuple(e for e in found if e.is_utf8)
 
+    def _is_shut(self, folder: Path) -> bool:
+        """Return whether something is there that cannot be read, and tell of it."""
+        shut = files.shut(self._root, folder)
+        if shut is None:
+            return False
+        self.shut.add(folder)
+        if not self._session or shut.path == folder:
+            self._add(shut.path, DIRECTORY, shut.why, bad=True)
+        return True
+
     def _add(self, path: Path, kind: str, why: str, *, bad: bool = False) -> None:
-        unit = files.unit(self._root, path)
-        self.strays.append(Stray(unit, kind, why, self._session, malformed=bad))
+        stray = Stray(
+            files.unit(self._root, path),
+            kind,
+            why,
+            self._session,
+            malformed=bad,
+            where=files.shown(path),
+        )
+        if stray not in self.strays:
+            self.strays.append(stray)
 
 
 def _newer(one: Session, other: Session) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
+from agentsession.importers.unread import OLD_LAYOUT
+
 CODES: Final = MappingProxyType(
     {
         # What a request held and the store does not.
@@ -52,7 +54,7 @@ CODES: Final = MappingProxyType(
         "release-unknown": "no release is known; the newest rules stand in",
         # Accounting.
         "unreadable-record": "the record cannot be read",
-        "unreadable-parts": "parts of the message cannot be read: what they said is not known",
+        "parts-lost": "parts of the message cannot be read: what they said is not known",
         "unreadable-session": "the session that records name has no record",
         "read-from-other-copy": (
             "a record that the copy taken cannot give was read from another copy"
@@ -60,7 +62,7 @@ CODES: Final = MappingProxyType(
         "part-without-message": (
             "the part's message is not in the store: a revert left the part, or nothing wrote it"
         ),
-        "unreadable-message": "the part's message cannot be read",
+        "message-lost": "the part's message cannot be read",
         "unknown-role": "the message has a role OpenCode never wrote; it is kept as it is",
         "unknown-part": "the part has a type OpenCode never wrote; it is kept as it is",
         "unknown-row": "the row has a type OpenCode never wrote; it is kept as it is",
@@ -77,6 +79,7 @@ CODES: Final = MappingProxyType(
         ),
         "switch-marker": "the row only marks a switch that the messages themselves record",
         "stray": "the record belongs to no session",
+        OLD_LAYOUT: "the sessions in it are in a layout of early releases, which is not read",
         "unreadable-place": "a place of the source cannot be read",
         "foreign-place": "a place among the source's records holds none",
     }

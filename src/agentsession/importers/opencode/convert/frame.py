@@ -68,7 +68,7 @@ class Frame:
             if record.info is None:
                 self.accounts.left_out(number, "unreadable-record")
                 for part, part_number in zip(record.parts, parts, strict=True):
-                    code = "unreadable-message" if part.part is not None else "unreadable-record"
+                    code = "message-lost" if part.part is not None else "unreadable-record"
                     self.accounts.left_out(part_number, code)
 
     def lost(self, place: int) -> list[str] | None:
@@ -81,7 +81,7 @@ class Frame:
         lost = [part.id for part in record.parts if part.part is None]
         if lost:
             return lost
-        if not self.parts_lost or record.parts:
+        if not (self.parts_lost or record.parts_lost) or record.parts:
             return None
         failed = record.info is not None and values.truthy(record.info.value.get("error"))
         return None if failed else []
@@ -94,7 +94,7 @@ class Frame:
         for part, number in zip(self.records[place].parts, self._parts[place], strict=True):
             if part.part is None:
                 self.accounts.left_out(number, "unreadable-record")
-        self.accounts.find("unreadable-parts", self.records[place].id, max(1, len(found)))
+        self.accounts.find("parts-lost", self.records[place].id, max(1, len(found)))
         return True
 
     def at(self, place: int) -> int:

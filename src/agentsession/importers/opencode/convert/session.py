@@ -9,6 +9,7 @@ from typing import Any
 from agentsession import text
 from agentsession._collecting import uncollected
 from agentsession.errors import AgentSessionError
+from agentsession.findings import Finding
 from agentsession.header import Header
 from agentsession.importers.base import Converted
 from agentsession.importers.opencode import names, values
@@ -18,28 +19,27 @@ from agentsession.importers.opencode.convert.clock import iso
 from agentsession.importers.opencode.convert.draft import Draft
 from agentsession.importers.opencode.convert.rows import LoweredRow, lower_row
 from agentsession.importers.opencode.convert.source import Copy, Source
+from agentsession.importers.opencode.convert.strays import place_finding
 from agentsession.importers.opencode.convert.timeline import Timeline
 from agentsession.importers.opencode.convert.v1 import V1Conversion
 from agentsession.importers.opencode.convert.v2 import V2Conversion
 from agentsession.importers.opencode.convert.weighing import all_bytes, unknown_bytes
 from agentsession.importers.opencode.names import G3
 from agentsession.importers.opencode.records import (
-    DIRECTORY,
-    FILE,
     MESSAGE,
     PART,
+    PLACES,
     ROW,
-    TABLE,
     MessageRecord,
     QueueRow,
     Row2,
     Session,
+    Stray,
 )
 from agentsession.parts import Harness
 from agentsession.record_entries import LabelEntry, QueuedEntry
 
 FORMAT = "agentsession/0.3"
-_PLACES = frozenset({DIRECTORY, FILE, TABLE})
 HARNESS = "opencode"
 _LOUD = 20
 """Of how many bytes one may be of an unknown type: 5%."""
@@ -62,6 +62,7 @@ class _Conversion:
         self._id = session_id
         self._chosen: Chosen = choose(source.copies(session_id))
         self._accounts = Accounts()
+        self._unread: list[Finding] = []
         home = self._chosen.messages or self._chosen.rows
         assert home is not None
         self._home: Copy = home
@@ -255,17 +256,24 @@ class _Conversion:
     def _strays(self) -> None:
         strays = [*self._chosen.read.strays, *self._chosen.rows_read.strays]
         for stray in strays:
-            if stray.kind in _PLACES:
-                code = "unreadable-place" if stray.malformed else "foreign-place"
-                self._accounts.find(code, stray.unit)
+            if stray.kind in PLACES:
+                self._place(stray)
                 continue
             number = self._accounts.open(stray.kind, stray.id or stray.unit)
             code = "unreadable-record" if stray.malformed else "stray"
             if code == "stray" and stray.kind == PART:
                 lost = MESSAGE in self._home.damaged
-                code = "unreadable-message" if lost else "part-without-message"
+                code = "message-lost" if lost else "part-without-message"
                 self._accounts.find(code, self._id)
             self._accounts.left_out(number, code)
+
+    def _place(self, stray: Stray) -> None:
+        found = place_finding(stray)
+        if stray.malformed:
+            # Each with its place and its reason: calls may be lost there.
+            self._unread.append(found)
+        else:
+            self._accounts.find(found.code, found.where)
 
     def _other_copies(self) -> None:
         used = set(self._chosen.added)
@@ -291,7 +299,9 @@ class _Conversion:
             ]
             opened += [self._accounts.open("queue", f"{where}: {q.id}") for q in rows.queue]
             for stray in (*messages.strays, *rows.strays):
-                if stray.kind in _PLACES:
+                if stray.kind in PLACES:
+                    if stray.malformed:
+                        self._place(stray)
                     continue
                 opened.append(self._accounts.open(stray.kind, f"{where}: {stray.id or stray.unit}"))
             for number in opened:
@@ -318,7 +328,8 @@ class _Conversion:
             accounts.find("tools-not-stored", self._id, responses)
         records = accounts.dispositions()
         totals = self._totals(types, records)
-        return Converted(draft.finished(), records, accounts.findings, totals)
+        findings = (*accounts.findings, *self._unread)
+        return Converted(draft.finished(), records, findings, totals)
 
     def _totals(self, types: Counter[str], records: tuple[Any, ...]) -> Mapping[str, Any]:
         kinds = Counter([record.kind for record in records])

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
@@ -28,7 +27,7 @@ from agentsession.importers.opencode.places import (
     open_stores,
     preview_database,
 )
-from agentsession.importers.opencode.records import MessageRecord, Session, Stray
+from agentsession.importers.opencode.records import PLACES, MessageRecord, Session, Stray
 from agentsession.importers.opencode.store import Store
 
 _FORK_CANDIDATES: Final = 40
@@ -99,7 +98,7 @@ class Source:
                 found += open_stores(root, scratch=scratch)
                 preview = preview_database(root) if os.path.isdir(root) else None
                 if preview is not None:
-                    found.append(Database(Path(preview), scratch=scratch))
+                    found.append(Database(preview, scratch=scratch))
         for store in found:
             if isinstance(store, Database):
                 self._stack.enter_context(store)
@@ -126,11 +125,10 @@ class Source:
         strays: list[Stray] = []
         for store in self.stores:
             read = store.sessions()
-            strays += read.strays
             for session in read.sessions:
                 copies.setdefault(session.id, []).append(Copy(store, session))
             known = {session.id for session in read.sessions}
-            strays += store.orphans(known)
+            strays += _once([*read.strays, *store.orphans(known)])
         return copies, tuple(strays)
 
     @property
@@ -239,6 +237,16 @@ class Source:
                 if any(_same(m, copied) for m in other.store.messages(other.session).messages):
                     return candidate
         return ""
+
+
+def _once(strays: Sequence[Stray]) -> Iterator[Stray]:
+    """Yield the strays of a store; what is shut stands in the way of several questions."""
+    places: set[Stray] = set()
+    for stray in strays:
+        if stray.kind in PLACES and stray in places:
+            continue
+        places.add(stray)
+        yield stray
 
 
 def _same(message: MessageRecord, copied: MessageRecord) -> bool:

@@ -234,7 +234,7 @@ class V1Conversion:
         if lowered.dropped:
             entry_id = self._draft.note(frame.told(place, lowered), name, "user", at)
             lost = frame.lost(place) is not None
-            code = "unreadable-parts" if lost else "message-lowers-to-nothing"
+            code = "parts-lost" if lost else "message-lowers-to-nothing"
             frame.settle(place, lowered.beside, entry_id, code=code)
         else:
             self._put_user(place, lowered, at)
