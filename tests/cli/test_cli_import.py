@@ -84,6 +84,63 @@ def test_what_was_found_and_what_to_type(
     assert call("import", "--from", "opencode").out.startswith("nothing found")
 
 
+def nowhere(path: Path) -> None:
+    """A link to nothing, as to a disk that is not there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(path.parent / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("agent", "usual"),
+    [
+        ("claude-code", ".claude/projects"),
+        ("codex", ".codex/sessions"),
+        ("opencode", "data/opencode"),
+        ("pi", ".pi/agent/sessions"),
+    ],
+)
+def test_what_was_found_and_cannot_be_read(
+    call: Caller, agent: str, usual: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    path = tmp_path / "home" / usual
+    nowhere(path)
+    shown = call("import")
+    assert shown.code == 1
+    assert shown.out.splitlines()[1].split()[:3] == [agent, "-", "-"]
+    assert "Next" not in shown.out
+    problem = "cannot be read: no such file or directory"
+    assert shown.err.startswith(f"agentsession: {path}: the ")
+    assert shown.err.endswith(f" {problem}\n")
+    listed = call("import", "--json")
+    (found,) = listed.json["found"]
+    (finding,) = found["findings"]
+    assert (listed.code, found["sessions"], found["error"]) == (1, 0, None)
+    assert finding["where"] == str(path)
+    assert finding["sentence"].endswith(problem)
+    assert finding["code"].startswith("unreadable-")
+    used = call("usage", "--from", agent)
+    assert used.code == 1
+    assert used.err == shown.err
+    done = call("import", agent, "--dry-run", "--json")
+    assert done.code == 1
+    assert [alarm["where"] for alarm in done.json["alarms"]] == [str(path)]
+
+
+def test_some_of_what_was_found_cannot_be_read(
+    call: Caller, recording: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home" / "data" / "opencode"
+    shutil.copytree(recording, home)
+    nowhere(home / "opencode.db")
+    shown = call("import")
+    assert shown.code == 1
+    assert shown.out.splitlines()[1].split()[:2] == ["opencode", "4"]
+    assert "Next: agentsession import opencode " in shown.out
+    assert shown.err.count(str(home / "opencode.db")) == 1
+
+
 def test_import_and_again(call: Caller, chats: ModuleType, source: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     shown = call("import", "chatter", source, "--to", store)
@@ -176,6 +233,7 @@ def test_fields_of_the_report(
 ) -> None:
     home = tmp_path / "home" / ".chatter"
     chats.write_chat(home, "c1", chats.said("a"))
+    nowhere(tmp_path / "home" / "data" / "opencode")
     store = tmp_path / "store"
     chats.write_chat(source, "c1", [*chats.said("1.0"), ("narrator", "x")])
     (source / "c2.chat").write_text("{")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,36 @@ def test_what_cannot_be_read_is_told_and_the_rest_counted(call: Caller, store: P
     assert done.code == 1
     assert "unreadable-source" in {finding["code"] for finding in done.json["findings"]}
     assert done.json["totals"]["calls"] > 0
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="needs the rights of another user")
+def test_a_directory_without_rights_is_named_once(
+    call: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(DATA.parent / "importers"))
+    rights = import_module("unreadable")
+    with rights.open_to_all() as made:
+        for name in ("HOME", "XDG_DATA_HOME", "AGENTSESSION_HOME"):
+            monkeypatch.setenv(name, str(made / "home"))
+        assert call("usage", made).code == 0
+        for name, sentence in (("data", ""), ("opencode", "the directory ")):
+            shut = made / name
+            shut.mkdir(mode=0)
+            with rights.as_nobody():
+                done, imported = call("usage", shut), call("import", shut, "--dry-run")
+                named = call("usage", "--from", "codex", shut)
+            shut.chmod(0o755)
+            problem = f"{shut}: {sentence}cannot be read: permission denied"
+            assert (done.code, done.err) == (1, f"agentsession: {problem}\n")
+            assert imported.code == named.code == 1
+            assert "the directory cannot be read: permission denied" in imported.out + imported.err
+            assert "the directory cannot be read: permission denied" in named.err
+        database = made / "opencode.db"
+        database.touch(mode=0)
+        with rights.as_nobody():
+            done = call("usage", database, "--json")
+        (told,) = done.json["findings"]
+        assert (done.code, told["where"]) == (1, str(database))
 
 
 def test_a_broken_session_of_a_store_hides_no_other(call: Caller, store: Path) -> None:

@@ -5,12 +5,14 @@ Spec: decisions C and D.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
 from agentsession.importers import registry
+from agentsession.importers.unread import unread_below
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,6 +32,13 @@ def agents_option(words: str) -> Callable[[F], F]:
         callback=_known,
         help=words,
     )
+
+
+def but_unread(path: str | os.PathLike[str]) -> str:
+    """Return what to say behind "holds nothing" where not all that is there can be read."""
+    found = unread_below(path)
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"; {found[0]}{more}" if found else ""
 
 
 def _known(_ctx: click.Context, _param: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ import click
 import msgspec
 
 from agentsession import places
-from agentsession.cli.agents import agents_option
+from agentsession.cli.agents import agents_option, but_unread
 from agentsession.cli.commands import Command, complete_file, jobs_option, json_option
 from agentsession.cli.looking import print_found
 from agentsession.cli.output import Output, complain, note, open_output, open_plain
@@ -130,7 +130,7 @@ def command(
             )
         _write(done, form, records)
     for path in lost:
-        complain(f"{path} holds nothing that an importer knows")
+        complain(f"{path} holds nothing that an importer knows{but_unread(path)}")
     alarms = len(done.more["alarms"])
     if alarms:
         complain(f"the import is not whole: {alarms} problem(s), which the report lists")
@@ -177,7 +177,8 @@ def _without_sources(
 def _nothing(importers: Sequence[Importer], paths: Sequence[Path]) -> str:
     names = ", ".join(importer.name for importer in importers)
     if paths:
-        return f"{', '.join(map(str, paths))}: holds nothing of {names}"
+        unread = "".join(map(but_unread, paths))
+        return f"{', '.join(map(str, paths))}: holds nothing of {names}{unread}"
     return f"nothing of {names} is at its usual place here; give the path of its data"
 
 

@@ -15,6 +15,7 @@ from agentsession.cli.output import Output, complain, open_output, open_plain
 from agentsession.cli.report import Report
 from agentsession.cli.table import row, width_of
 from agentsession.errors import AgentSessionError
+from agentsession.findings import Finding
 from agentsession.importers.base import Source
 from agentsession.importers.run import Work
 
@@ -31,7 +32,13 @@ class _Found:
     sessions: int
     newest: str
     size: int
-    error: str
+    unread: tuple[Finding, ...] = ()
+    error: str = ""
+
+    @property
+    def is_worth_importing(self) -> bool:
+        """Whether there is something to import, as far as can be read."""
+        return bool(self.sessions) or not (self.unread or self.error)
 
     @property
     def command(self) -> str:
@@ -54,21 +61,24 @@ def print_found(works: Sequence[Work], asked: Sequence[str], *, as_json: bool) -
         with open_output() as out:
             _print(out, found, asked)
     for one in found:
+        for finding in one.unread:
+            complain(str(finding))
         if one.error:
             complain(f"{one.source}: {one.error}")
-    return 1 if any(one.error for one in found) else 0
+    return 1 if any(one.error or one.unread for one in found) else 0
 
 
 def _looked_at(work: Work, source: Source) -> _Found:
     try:
         sessions = list(work.importer.sessions(source))
+        unread = tuple(work.importer.unread(source))
     except (AgentSessionError, OSError) as error:
-        return _Found(source, 0, "", source.size(), str(error))
+        return _Found(source, 0, "", source.size(), error=str(error))
     finally:
         work.importer.close()
     times = [session.updated for session in sessions if session.updated is not None]
     newest = f"{max(times).sql()[:19]}Z" if times else ""
-    return _Found(source, len(sessions), newest, source.size(), "")
+    return _Found(source, len(sessions), newest, source.size(), unread)
 
 
 def _fields(found: _Found) -> dict[str, Any]:
@@ -79,6 +89,7 @@ def _fields(found: _Found) -> dict[str, Any]:
         "newest": found.newest or None,
         "size": found.size,
         "command": found.command,
+        "findings": [finding.to_dict() for finding in found.unread],
         "error": found.error or None,
     }
 
@@ -94,8 +105,10 @@ def _print(out: Output, found: Sequence[_Found], asked: Sequence[str]) -> None:
     out.line(*row(_HEADINGS, widths, ("heading",) * len(_HEADINGS)))
     for texts in rows[1:]:
         out.line(*row(texts, widths, _STYLES))
-    out.line()
-    for command in dict.fromkeys(one.command for one in found):
+    commands = dict.fromkeys(one.command for one in found if one.is_worth_importing)
+    if commands:
+        out.line()
+    for command in commands:
         out.line("Next: ", (command, "type"), f"   (into {places.default_store()})")
 
 
@@ -104,7 +117,7 @@ def _cells(found: Sequence[_Found]) -> Iterator[tuple[str, ...]]:
         source = one.source
         yield (
             source.importer,
-            str(one.sessions),
+            str(one.sessions) if one.is_worth_importing else "-",
             one.newest or "-",
             _sized(one.size),
             str(source),

@@ -15,12 +15,12 @@ import click
 
 from agentsession import places
 from agentsession.cli import sources
-from agentsession.cli.agents import agents_option
+from agentsession.cli.agents import agents_option, but_unread
 from agentsession.cli.commands import Command, allow_newer_option, complete_file, json_option
 from agentsession.cli.output import Output, complain, open_output, open_plain
 from agentsession.cli.report import Report
 from agentsession.cli.table import row, width_of
-from agentsession.errors import AgentSessionError
+from agentsession.errors import AgentSessionError, DamagedFile
 from agentsession.findings import Finding
 from agentsession.findings import Report as Counted
 from agentsession.importers import registry
@@ -132,7 +132,7 @@ class _Stores(NamedTuple):
         with sources.open_store(place, allow_newer=self.allow_newer) as store:
             for found in store.list():
                 if not isinstance(found, Summary):
-                    self.tell(Finding(UNREADABLE, str(found), place))
+                    self.tell(Finding(UNREADABLE, _problem(found, place), place))
                     continue
                 try:
                     session = store.open(found.id)
@@ -169,22 +169,29 @@ def _sources(
         if found:
             yield from found
         elif not stores:
-            raise AgentSessionError(
-                f"{word} holds nothing of {', '.join(importer.name for importer in importers)}"
-            )
+            named = ", ".join(importer.name for importer in importers)
+            raise AgentSessionError(f"{word} holds nothing of {named}{but_unread(word)}")
         elif sources.is_store(word):
             yield word, stores.of(word)
         else:
             yield word, of_session(read(word, allow_newer=stores.allow_newer))
 
 
+def _problem(error: AgentSessionError, place: str) -> str:
+    """What is wrong, without the place where that is told beside it."""
+    if isinstance(error, DamagedFile) and error.path == Path(place) and not error.line:
+        return error.problem
+    return str(error)
+
+
 def _is_own_database(word: str) -> bool:
-    if not sources.is_store(word) or Path(word).is_dir():
-        return False
     try:
+        if not sources.is_store(word) or Path(word).is_dir():
+            return False
         with sources.open_store(word):
             return True
-    except AgentSessionError:
+    except (AgentSessionError, OSError):
+        # An agent's importer says why it cannot be read, and counts the rest.
         return False
 
 
