@@ -37,11 +37,14 @@ class ClaudeCodeProfile(Profile):
         keep_foreign: another model's thinking is sent like the target's own.
         blank_texts: an assistant's blank texts are sent.
         bare_calls: the names of tools whose arguments are sent as ``{}``.
+        named_media: the types of blocks that are sent as their names, ``[image]``, once an
+            answer has followed them.
     """
 
     keep_foreign: bool = False
     blank_texts: bool = False
     bare_calls: frozenset[str] = frozenset()
+    named_media: frozenset[str] = frozenset()
 
 
 def claude_code_profile(release: str) -> ClaudeCodeProfile:
@@ -52,12 +55,16 @@ def claude_code_profile(release: str) -> ClaudeCodeProfile:
     found = _VERSION.match(release)
     version = (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (9, 0, 0)
     plans = (2, 0, 76) <= version <= (2, 1, 176)
+    named = {"image"} if (2, 1, 45) <= version <= (2, 1, 67) else set[str]()
+    if named and version >= (2, 1, 58):
+        named.add("document")
     return ClaudeCodeProfile(
         name=f"claude-code {release}".strip(),
         foreign=Foreign.DROP,
         keep_foreign=version < (2, 1, 200),
         blank_texts=version < (2, 1, 94),
         bare_calls=frozenset({"ExitPlanMode"}) if plans else frozenset(),
+        named_media=frozenset(named),
     )
 
 
@@ -80,7 +87,24 @@ def claude_code_messages(
             messages[-1]["content"].extend(blocks)
         else:
             messages.append({"role": role, "content": blocks})
+    if spelled.named_media:
+        _name_media(messages, spelled.named_media)
     return messages
+
+
+def _name_media(messages: Sequence[dict[str, Any]], kinds: frozenset[str]) -> None:
+    """Put names in the place of what users showed before the last answer. Spec: claude-code 5.2."""
+    answered = False
+    for message in reversed(messages):
+        if message["role"] == "assistant":
+            answered = True
+        elif answered:
+            message["content"] = [
+                {"type": "text", "text": f"[{block['type']}]"}
+                if block.get("type") in kinds
+                else block
+                for block in message["content"]
+            ]
 
 
 def _blocks(

@@ -27,6 +27,12 @@ CODES: Final = MappingProxyType(
         "queued-prompt-not-stored": (
             "a prompt was taken in while the model worked; only its words were kept"
         ),
+        "prompt-from-call": (
+            "the agent's log begins with its answer; what it was asked is what the call says"
+        ),
+        "continuation-derived": (
+            "the program had a cut answer go on; the prompt for it is that of its release"
+        ),
         "side-request-unrecorded": "the call that made a summary is not in the files",
         "usage-incomplete": "the usage of an answer is that of its first event, not the final one",
         # What the picture does.

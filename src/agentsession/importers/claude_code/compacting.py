@@ -5,8 +5,9 @@ Spec: claude-code 5.3, decision D3.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agentsession.importers.claude_code.history import Stretch, stretch_to
 from agentsession.importers.claude_code.pieces import Piece
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from agentsession.importers.claude_code.convert import Conversion
 
 _NEAR: Final = 64
+_ENDS: Final = ("headUuid", "tailUuid")
 
 
 class Compacting:
@@ -87,14 +89,34 @@ class Compacting:
                 summary = record
                 break
         told = boundary.value("compactMetadata")
-        kept = told.get("preservedMessages") if isinstance(told, dict) else None
-        uuids = kept.get("uuids") if isinstance(kept, dict) else None
         pieces: list[Piece] = []
-        for uuid in uuids if isinstance(uuids, list) else ():
-            kept_one = self._conversion.transcript.named(uuid) if isinstance(uuid, str) else None
-            if kept_one is not None and kept_one.index < boundary.index:
+        for kept_one in self._preserved(told if isinstance(told, dict) else {}):
+            if kept_one.index < boundary.index:
                 pieces += self._conversion.units.of(kept_one)
         return summary, pieces
+
+    def _preserved(self, told: Mapping[str, Any]) -> list[Record]:
+        """The older records that were kept, as a boundary names them: each, or the ends.
+
+        Spec: claude-code 3.2.
+        """
+        named = self._conversion.transcript.named
+        kept, ends = told.get("preservedMessages"), told.get("preservedSegment")
+        uuids = kept.get("uuids") if isinstance(kept, dict) else None
+        if isinstance(uuids, list):
+            every = [named(uuid) for uuid in uuids if isinstance(uuid, str)]
+            return [record for record in every if record is not None]
+        if not isinstance(ends, dict):
+            return []
+        head, tail = [named(uuid) if isinstance(uuid := ends.get(e), str) else None for e in _ENDS]
+        if head is None or tail is None:
+            return []
+        found = [tail]
+        for record in self._conversion.transcript.above(tail):
+            if found[-1] is head:
+                break
+            found.append(record)
+        return found[::-1] if found[-1] is head else []
 
     def after(
         self, node: Node, pieces: list[Piece], stretch: Stretch, tail: Tail, record: Record

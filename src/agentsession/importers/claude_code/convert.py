@@ -17,6 +17,7 @@ from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.asking import Asking
 from agentsession.importers.claude_code.codes import CODES
 from agentsession.importers.claude_code.compacting import Compacting
+from agentsession.importers.claude_code.continuing import Continuing
 from agentsession.importers.claude_code.ending import Ending
 from agentsession.importers.claude_code.history import Stretch
 from agentsession.importers.claude_code.pieces import Piece
@@ -26,7 +27,7 @@ from agentsession.importers.claude_code.rules import Rules
 from agentsession.importers.claude_code.sending import Sending, Tail
 from agentsession.importers.claude_code.source import Conversation, Sources
 from agentsession.importers.claude_code.transcript import Answer, Transcript
-from agentsession.importers.claude_code.units import Times, Units
+from agentsession.importers.claude_code.units import Times, Units, replaced_in
 from agentsession.importers.claude_code.writing import Writer
 from agentsession.importers.drafting import Node, TreeDraft
 from agentsession.parts import Harness
@@ -66,9 +67,10 @@ class Conversion:
         self.log = RequestLog(logged)
         self.start = next((r.time for r in mine if r.time), _NO_TIME)
         self.times = Times(mine, self.start)
-        self.units = Units(self.times)
-        self.sending = Sending(self.transcript, self.units)
+        self.units = Units(self.times, replaced_in(mine))
+        self.sending = Sending(self.transcript, self.units, self._prompt())
         self.compacting = Compacting(self)
+        self.continuing = Continuing(self)
         self._asking = Asking(self, self.log)
         size = sum(record.size for record in mine)
         self.draft = TreeDraft(self._header(self.start), names.NAMESPACE, size + size // 4)
@@ -160,6 +162,14 @@ class Conversion:
             spawned_by=conversation.call,
         )
 
+    def _prompt(self) -> Piece | None:
+        """What an agent was asked, of releases that did not write it into the agent's log."""
+        words = self._conversation.prompt
+        if not words:
+            return None
+        self.accounts.find("prompt-from-call", self.id)
+        return self.units.prompt(words, self.id, self.start)
+
     def run(self) -> Converted:
         """Convert it."""
         answered = self._answered()
@@ -239,6 +249,7 @@ class Conversion:
             node = self._went_on(stretch, answer, rules)
         if node is None:
             node = self._sent_by_rules(stretch, answer, rules)
+        self.continuing.rest(stretch, answer)
         if stretch.through_progress:
             self.accounts.find("progress-in-chain", answer.id)
         node = self.writer.configure(node, answer.first, answer.first.model, request)
@@ -305,7 +316,9 @@ class Conversion:
 
     def base(self, stretch: Stretch) -> Node:
         """Return the node whose context is that of the request before a stretch."""
-        return self.asked(stretch.before) if stretch.before is not None else self.draft.root
+        if stretch.before is None:
+            return self.draft.root
+        return self.continuing.base(stretch) or self.asked(stretch.before)
 
     def _sent_by_rules(self, stretch: Stretch, answer: Answer, rules: Rules) -> Node:
         until, file = answer.first.index, answer.first.file
@@ -317,7 +330,7 @@ class Conversion:
         node = self.extend(self.base(stretch), tail, answer.first)
         if self.sending.resumed(stretch, rules):
             node = self._as_loaded(node, stretch, rules, answer.first)
-        return node
+        return self.continuing.asked(node, stretch, answer, rules)
 
     def _as_loaded(self, node: Node, stretch: Stretch, rules: Rules, record: Record) -> Node:
         """Fold what a resume lost. Spec: claude-code 5.2."""

@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from agentsession.importers.claude_code.convert import Conversion
 
 _LISTED: Final = frozenset(
-    {"pr-link", "tag", "worktree-state", "relocated", names.CONTINUED, names.DERIVED}
+    {
+        "pr-link",
+        "tag",
+        "worktree-state",
+        "relocated",
+        names.CONTINUED,
+        names.DERIVED,
+        names.REPLACEMENT,
+    }
 )
 """Bookkeeping of which each record counts, not only the last."""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -39,7 +39,8 @@ from agentsession.wire.profiles_claude_code import (
 Spoken = tuple[str, Block]
 
 _REMINDER: Final = "<system-reminder>"
-_CONTINUE: Final = "Output token limit hit"
+_CONTINUE: Final = ("Output token limit hit", "Your response was cut off because it exceeded")
+_SUMMARY: Final = "This session is being continued from a previous conversation"
 _NOTICE: Final = "[SYSTEM NOTIFICATION"
 _BARE: Final = (
     "This is a reminder that your todo list",
@@ -291,28 +292,53 @@ def _reason(logged: Sequence[Spoken], own: Sequence[Answer], answers: Sequence[A
         answers: all of them.
     """
 
-    def is_ours(rest: Sequence[Spoken]) -> bool:
+    def is_ours(kept: Callable[[Sequence[Spoken]], list[Spoken]], *, both: bool = False) -> bool:
+        rest = kept(logged)
         return len(rest) < len(logged) and any(
-            compare(rest, answer.said) is not None for answer in own or answers
+            compare(rest, kept(answer.said) if both else answer.said) is not None
+            for answer in own or answers
         )
 
-    if is_ours(_once(logged)):
+    if is_ours(_once):
         return "first-round-repeated"
-    if is_ours([one for one in logged if not _is_told(one, _CONTINUE)]):
+    if is_ours(_not_continued, both=True):
         return "continuation-not-stored"
     if not own:
         return "answer-not-stored"
-    if is_ours([one for one in logged if one[1].get("type") not in ("image", "document")]):
+    if is_ours(_without_prompt):
+        return "prompt-not-stored"
+    if any(_is_told(one, _SUMMARY) for one in logged) and not any(
+        _is_told(one, _SUMMARY) for answer in own for one in answer.said
+    ):
+        return "summary-not-stored"
+    if is_ours(_without_media):
         return "mentioned-image-not-stored"
     if any(_NOTICE in str(block.get("text")) for _, block in logged):
         return "notification-wrapper-not-stored"
     return ""
 
 
-def _is_told(spoken_block: Spoken, beginning: str) -> bool:
+def _is_told(spoken_block: Spoken, beginning: str | tuple[str, ...]) -> bool:
     """Whether a block is a user's text that begins in some way."""
     role, block = spoken_block
     return role == "user" and str(block.get("text")).startswith(beginning)
+
+
+def _not_continued(logged: Sequence[Spoken]) -> list[Spoken]:
+    """A request without the prompts by which the program had cut answers go on."""
+    return [one for one in logged if not _is_told(one, _CONTINUE)]
+
+
+def _without_prompt(logged: Sequence[Spoken]) -> list[Spoken]:
+    """A request without the words that it begins with."""
+    at = 0
+    while at < len(logged) and _is_told(logged[at], ""):
+        at += 1
+    return list(logged[at:])
+
+
+def _without_media(logged: Sequence[Spoken]) -> list[Spoken]:
+    return [one for one in logged if one[1].get("type") not in ("image", "document")]
 
 
 def _once(logged: Sequence[Spoken]) -> list[Spoken]:

@@ -169,19 +169,21 @@ def is_sent(record: Record, rules: Rules, file: int) -> bool:
     return record.is_local_command
 
 
-def sent_blocks(answer: Answer, until: int, rules: Rules) -> list[Record]:
+def sent_blocks(answer: Answer, until: int, rules: Rules, *, resumed: bool = False) -> list[Record]:
     """Return the records of an answer that a later request held.
 
     Args:
         answer: the answer.
         until: the place of the request.
         rules: the rules of the release that made the request.
+        resumed: another process had the answer. Those of releases that lose calls left out
+            answers of thinking alone before others did.
 
     Spec: claude-code 5.2.
     """
     settled = {call for r in answer.results if r.index < until for call in r.results}
     kept = [r for r in answer.records if all(call in settled for call in r.calls)]
-    if not rules.thinking_only_sent and all(_is_thinking(record) for record in kept):
+    if (resumed or not rules.thinking_only_sent) and all(_is_thinking(record) for record in kept):
         return []
     return kept
 

@@ -266,7 +266,7 @@ OTHERS: Final[dict[str, Shape]] = {
     names.AI_TITLE: shape("type aiTitle sessionId timestamp"),
     names.REQUEST: shape(
         f"{_LOGGED} id params shapeHash base keep tail requestDigest querySource withheld "
-        "echoWireToolInputs",
+        "echoWireToolInputs account cut cutRequestDigest",
         cacheControl=shape("path", value=_MARKS["cache_control"]),
         thread=shape("type"),
     ),

@@ -60,6 +60,10 @@ class Log:
         begun: when it was begun, where a record outside the tree says so.
         copy: whether it begins with answers that were copied from another file.
         release: the release of its last own record.
+        prompt: of an agent's log, what the agent was asked; ``unprompted`` when the log begins
+            with an answer instead.
+        tasks: the calls of agent tools in it, each with what was asked; ``waiting`` those of
+            them without a result.
         sidechains: the root ids of sub-agents inside it, with their prompts.
         meta: what stands beside an agent's log.
         unreadable: why it, or the rest of it, cannot be read; ``None`` when it can.
@@ -84,9 +88,11 @@ class Log:
     foreign: str = ""
     agent: str = ""
     prompt: str = ""
+    unprompted: bool = False
     sidechains: dict[str, str] = field(default_factory=dict)
     agents: dict[str, str] = field(default_factory=dict)
     tasks: list[tuple[str, str]] = field(default_factory=list)
+    waiting: dict[str, str] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
     unreadable: OSError | None = None
     tree: int = 0
@@ -274,7 +280,9 @@ def _look_at_answer(
             log.copy = seen.request_id is None
         if log.answers <= _HEAD:
             log.head.add(key_of(message.id or uuid))
-    if seen.sidechain is not True and isinstance(message.content, list):
+    if log.tree == 1 and log.is_agent and not seen.parent:
+        log.unprompted = True
+    if (seen.sidechain is not True or log.is_agent) and isinstance(message.content, list):
         for block in message.content:
             if _asks(getattr(block, "name", None)):
                 _look_at_tasks(log, line)
@@ -290,7 +298,9 @@ def _look_at_tasks(log: Log, line: bytes) -> None:
     for block in _blocks(line):
         asked = block.get("input")
         if _asks(block.get("name")) and isinstance(asked, dict):
-            log.tasks.append((string(block.get("id")), string(asked.get("prompt"))))
+            task = string(block.get("id")), string(asked.get("prompt"))
+            log.tasks.append(task)
+            log.waiting[task[0]] = task[1]
 
 
 def _look_at_user(log: Log, seen: _Seen | Head, uuid: str, line: bytes) -> None:
@@ -301,9 +311,11 @@ def _look_at_user(log: Log, seen: _Seen | Head, uuid: str, line: bytes) -> None:
         else:
             log.sidechains[uuid] = words
     agent = agent_in(seen.tool_result)
-    for block in _blocks(line) if agent else ():
+    is_awaited = any(text.encode(call) in line for call in log.waiting)
+    for block in _blocks(line) if agent or is_awaited else ():
         call = string(block.get("tool_use_id"))
-        if call:
+        log.waiting.pop(call, None)
+        if agent and call:
             log.agents.setdefault(agent, call)
 
 

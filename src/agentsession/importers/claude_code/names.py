@@ -25,6 +25,7 @@ REQUEST: Final = "api-request"
 SHAPE: Final = "api-request-shape"
 BLOB: Final = "api-request-blob"
 
+REPLACEMENT: Final = "content-replacement"
 QUEUE: Final = "queue-operation"
 SUMMARY: Final = "summary"
 LAST_PROMPT: Final = "last-prompt"
@@ -58,7 +59,7 @@ BOOKKEEPING: Final = frozenset(
         "permission-mode",
         "worktree-state",
         "relocated",
-        "content-replacement",
+        REPLACEMENT,
         "api-request-resumed",
         "bridge-session",
         "session-owner",

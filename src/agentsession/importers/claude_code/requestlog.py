@@ -235,12 +235,14 @@ def _candidates(records: Sequence[Record]) -> Iterator[Message]:
     answers: dict[str, list[Record]] = {}
     run: list[Record] = []
     for record in records:
+        if record.type not in (names.USER, names.ASSISTANT):
+            continue
         if record.is_answer:
             answers.setdefault(record.message_id, []).append(record)
+        if run and run[-1].type != record.type:
             yield from _runs(run)
             run = []
-        elif record.type == names.USER:
-            run.append(record)
+        run.append(record)
     yield from _runs(run)
     for group in answers.values():
         blocks: list[Any] = []
@@ -253,11 +255,18 @@ def _candidates(records: Sequence[Record]) -> Iterator[Message]:
 
 
 def _runs(run: Sequence[Record]) -> Iterator[Message]:
+    """Yield the messages that neighbours, or some of them, make together.
+
+    The blocks of one answer are told together, wherever they stand.
+    """
+    if all(r.is_answer and r.message_id == run[0].message_id for r in run):
+        return
+    role = names.ASSISTANT if run[0].is_answer else names.USER
     for start in range(len(run)):
         blocks: list[Any] = []
         for record in run[start : start + _RUN]:
             blocks += _bare(record)
-            yield {"role": "user", "content": list(blocks)}
+            yield {"role": role, "content": list(blocks)}
 
 
 def _bare(record: Record) -> list[Any]:

@@ -43,7 +43,7 @@ class Rules:
     @property
     def length_notice_sent(self) -> bool:
         """The notice that the output token limit was exceeded is sent like an answer."""
-        return self.version <= (2, 0, 30)
+        return (1, 0, 110) <= self.version <= (2, 0, 30)
 
     @property
     def thinking_only_sent(self) -> bool:
@@ -69,6 +69,25 @@ class Rules:
     def prompt_hooks_sent(self) -> bool:
         """Texts of prompt hooks are sent although they are marked as shown only."""
         return self.version < (2, 0, 0)
+
+    @property
+    def continuation(self) -> str:
+        """The prompt by which the program has an answer go on that was cut at the token limit.
+
+        Releases up to 2.1.299 do not store it. Spec: claude-code 5.3.
+        """
+        return _CONTINUE if self.version >= (2, 1, 76) else _CUT_OFF
+
+
+_CUT_OFF: Final = (
+    "Your response was cut off because it exceeded the output token limit. "
+    "Please break your work into smaller pieces. Continue from where you left off."
+)
+_CONTINUE: Final = (
+    "Output token limit hit. Resume directly — no apology, no recap of what you were doing. "
+    "Pick up mid-thought if that is where the cut happened. "
+    "Break remaining work into smaller pieces."
+)
 
 
 @lru_cache(maxsize=256)

@@ -53,11 +53,13 @@ class Sending:
     Args:
         transcript: the records.
         units: makes the units of records.
+        prompt: what the conversation began with, where no record of it says so.
     """
 
-    def __init__(self, transcript: Transcript, units: Units) -> None:
+    def __init__(self, transcript: Transcript, units: Units, prompt: Piece | None = None) -> None:
         self._transcript = transcript
         self._units = units
+        self._prompt = prompt
         self._turns: bool | None = None
 
     def stretch(self, answer: Answer) -> Stretch:
@@ -82,8 +84,10 @@ class Sending:
         """
         tail = Tail([], [], [], [], stretch.through_progress)
         before = stretch.before
+        if before is None and stretch.boundary is None and self._prompt is not None:
+            tail.pieces.append(self._prompt)
         if before is not None:
-            kept = sent_blocks(before, until, rules)
+            kept = sent_blocks(before, until, rules, resumed=strict)
             if strict:
                 kept = self._chained(before, stretch, kept)
             for record in kept:

@@ -35,6 +35,7 @@ class Conversation:
         origin: the session it was forked from.
         older: the sessions that may have records of its beginning.
         title: what it is called.
+        prompt: of a sub-agent whose log begins with an answer, what it was asked.
         warmup: whether the program started it by itself.
         known_parent: whether the session it was spawned by is in the source.
         copies: other copies of its logs, which are not read.
@@ -49,6 +50,7 @@ class Conversation:
     origin: str = ""
     older: tuple[str, ...] = ()
     title: str = ""
+    prompt: str = ""
     warmup: bool = False
     known_parent: bool = True
     copies: list[Log] = field(default_factory=list)
@@ -166,6 +168,10 @@ class Sources:
         if not call:
             for other in self.logs:
                 call = call or (other.agents.get(log.agent, "") if other.is_agent else "")
+        call = call or _matching_call(log, parent)
+        prompt = self._prompt_of(call) if log.unprompted else ""
+        if log.unprompted and not call and not _open_calls(parent):
+            prompt = names.WARMUP
         owner = log.session or (_session_folder(log.path) or log.name)
         name = agent_session(parent.id if parent is not None else owner, log.agent)
         if name in self.conversations:
@@ -176,10 +182,16 @@ class Sources:
             parent=parent.id if parent is not None else log.session,
             call=call,
             title=string(log.meta.get("description")),
-            warmup=log.prompt == names.WARMUP and not call,
+            prompt=prompt,
+            warmup=names.WARMUP in (log.prompt, prompt) and not call,
             known_parent=parent is not None,
         )
         _diverge(new, folder)
+
+    def _prompt_of(self, call: str) -> str:
+        """What a call of an agent tool asked; empty for no call."""
+        every = ((name, words) for log in self.logs for name, words in log.tasks)
+        return next((words for name, words in every if name == call), "")
 
     def _name_titles(self) -> None:
         """Give summaries, which stand in any file, to the conversation that they name."""
@@ -255,6 +267,25 @@ def _diverge(conversation: Conversation, folder: Folder) -> None:
         conversation.diverged += [one for one in every if one is not log]
         logs += every
     conversation.logs = logs
+
+
+def _open_calls(parent: Conversation | None) -> dict[str, str]:
+    """The calls of agent tools without a result, each with what was asked."""
+    logs = parent.logs if parent is not None else []
+    return {call: words for log in logs for call, words in log.waiting.items()}
+
+
+def _matching_call(log: Log, parent: Conversation | None) -> str:
+    """The call that can only have started an agent whose parent was ended before its result.
+
+    That is the one which asked what the agent was asked; where the agent's log does not say
+    what that was, the only one. Spec: claude-code 6.
+    """
+    found = _open_calls(parent)
+    if log.unprompted:
+        return next(iter(found)) if len(found) == 1 else ""
+    fitting = [call for call, words in found.items() if words and words == log.prompt]
+    return fitting[0] if len(fitting) == 1 else ""
 
 
 def agent_session(parent: str, agent: str) -> str:

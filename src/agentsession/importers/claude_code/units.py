@@ -5,7 +5,7 @@ Spec: claude-code 5.1, 5.4.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from agentsession import text
@@ -47,10 +47,12 @@ class Units:
 
     Args:
         times: when each record was written.
+        replaced: by call, the words that its result was sent as.
     """
 
-    def __init__(self, times: Times) -> None:
+    def __init__(self, times: Times, replaced: Mapping[str, str] | None = None) -> None:
         self._times = times
+        self._replaced = replaced or {}
         self._made: dict[Record, list[Piece]] = {}
 
     def of(self, record: Record) -> list[Piece]:
@@ -81,6 +83,8 @@ class Units:
     def _user(self, record: Record) -> list[Piece]:
         role = "system" if record.role == "system" else "user"
         beside = record.beside()
+        if self._replaced and not self._replaced.keys().isdisjoint(record.results):
+            return self._shortened(record, role, beside)
         item, origin = plain_user_item(record, role)
         if item:
             return [self._plain(record, item, origin, native=beside, hidden=record.is_meta)]
@@ -88,6 +92,28 @@ class Units:
         return [
             self._piece(record, place, one, hidden=record.is_meta, native=b"" if place else beside)
             for place, one in enumerate(made)
+        ]
+
+    def _shortened(self, record: Record, role: str, beside: bytes) -> list[Piece]:
+        """What a record with results is sent as that were put aside for their size.
+
+        The whole results are kept beside. Spec: claude-code 2.3.
+        """
+        whole, sent = [], []
+        for block in record.blocks:
+            call = block.get("tool_use_id")
+            words = self._replaced.get(call) if isinstance(call, str) else None
+            if words is not None and block.get("type") == "tool_result":
+                whole.append(block)
+                sent.append({**block, "content": words})
+            else:
+                sent.append(block)
+        told = text.parse(beside or b"{}")
+        told = {**told, "replaced": whole} if isinstance(told, dict) else {"replaced": whole}
+        native = text.encode(told)
+        return [
+            self._piece(record, place, one, hidden=record.is_meta, native=b"" if place else native)
+            for place, one in enumerate(user_items(record.uuid, sent, role))
         ]
 
     def _answer(self, record: Record) -> list[Piece]:
@@ -157,6 +183,27 @@ class Units:
         found.sent = tuple(sent)
         return found
 
+    def prompt(self, words: str, session: str, ts: str) -> Piece:
+        """Return the unit of what an agent was asked, where only the call of it says so."""
+        block: Block = {"type": "text", "text": words}
+        found = Piece.of(hidden_item(f"{session}.prompt", block, "user"), "prompt", session, ts)
+        found.role = "prompt"
+        return found
+
+    def continuation(self, before: Record, words: str, ts: str) -> Piece:
+        """Return the unit of the prompt that had a cut answer go on.
+
+        Args:
+            before: the last record of the answer that was cut.
+            words: the prompt.
+            ts: when.
+        """
+        name = f"{before.uuid}.continued"
+        made = hidden_item(name, {"type": "text", "text": words}, "user")
+        found = Piece.of(made, ("continued", before.uuid), before.uuid, ts)
+        found.role, found.hidden, found.derived = "continued", True, True
+        return found
+
     def injected(self, digest: str, place: int, block: Block, *, role: str, ts: str) -> Piece:
         """Return the unit of a block that stands in no record."""
         made = hidden_item(f"{digest[:24]}.{place}", block, role)
@@ -203,6 +250,23 @@ class Units:
         found.response, found.native, found.hidden = response, native, hidden
         found.record = record.number
         return found
+
+
+def replaced_in(records: Sequence[Record]) -> dict[str, str]:
+    """Return the words that the results of some calls were sent as, by call.
+
+    A release puts the largest results of a message aside before it is first sent, and they
+    are never sent whole. Spec: claude-code 2.3.
+    """
+    found: dict[str, str] = {}
+    for record in records:
+        told = record.value("replacements") if record.type == names.REPLACEMENT else None
+        for one in told if isinstance(told, list) else ():
+            call = one.get("toolUseId") if isinstance(one, dict) else None
+            words = one.get("replacement") if isinstance(one, dict) else None
+            if isinstance(call, str) and isinstance(words, str):
+                found[call] = words
+    return found
 
 
 class Times:

@@ -1,0 +1,427 @@
+"""What only some releases did, on small logs: each request is rebuilt as a server received it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claude_files import SESSION, Line, Log, RequestLog, recorded
+from recordings import verify_paths
+
+from agentsession.importers import replay
+from agentsession.importers.claude_code.fidelity import sessions
+from agentsession.importers.claude_code.importer import ClaudeCode
+from agentsession.importers.claude_code.verify import verify
+from agentsession.migration import migrate
+
+CUT_OFF = (
+    "Your response was cut off because it exceeded the output token limit. "
+    "Please break your work into smaller pieces. Continue from where you left off."
+)
+CONTINUE = (
+    "Output token limit hit. Resume directly — no apology, no recap of what you were doing. "
+    "Pick up mid-thought if that is where the cut happened. "
+    "Break remaining work into smaller pieces."
+)
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+PAPER = {
+    "type": "document",
+    "source": {"type": "base64", "media_type": "application/pdf", "data": "AAAA"},
+}
+
+
+def user(*content: Any) -> Line:
+    return {"role": "user", "content": [text(c) if isinstance(c, str) else c for c in content]}
+
+
+def said(*content: Any) -> Line:
+    return {**user(*content), "role": "assistant"}
+
+
+def text(words: str) -> Line:
+    return {"type": "text", "text": words}
+
+
+def call(name: str, tool: str = "Bash", asked: Any = None) -> Line:
+    asked = {"command": "ls"} if asked is None else asked
+    return {"type": "tool_use", "id": name, "name": tool, "input": asked}
+
+
+def result(name: str, output: Any, **more: Any) -> Line:
+    return {"type": "tool_result", "tool_use_id": name, "content": output, **more}
+
+
+def verdicts(root: Path, requests: dict[int, list[Line]]) -> dict[int, str]:
+    """What replay says of requests, each of which the answer of its number followed."""
+    recorded(root, list(requests.items()))
+    found = replay.replay(root, replay.AGENTS["claude-code"])
+    for session in sessions(root):
+        verify_paths(migrate(session))
+    return {
+        one["n"]: one.get("reason") or f"{one['verdict']} {one['set_aside']}"
+        for one in found["requests"]
+    }
+
+
+def all_rebuilt(root: Path, requests: dict[int, list[Line]]) -> None:
+    assert verdicts(root, requests) == dict.fromkeys(requests, "rebuilt 0")
+
+
+# Sub-agents. Spec: claude-code 6.
+
+
+def agent(version: str, name: str, number: int) -> Log:
+    """An agent's log that begins with its answer."""
+    log = Log(version=version)
+    side = {"isSidechain": True, "agentId": name}
+    log.call(f"{name}1", f"msg_{number:04d}", f"t{name}", **side)
+    log.result(f"{name}2", f"t{name}", "a file", **side)
+    log.say(f"{name}3", f"msg_{number + 1:04d}", "Found.", **side)
+    return log
+
+
+def asked_of(name: str, prompt: str, number: int) -> dict[int, list[Line]]:
+    first = [user(prompt)]
+    return {
+        number: first,
+        number + 1: [*first, said(call(f"t{name}")), user(result(f"t{name}", "a file"))],
+    }
+
+
+@pytest.mark.parametrize("version", ["2.0.50", "2.0.60"])
+def test_agents_whose_prompt_only_the_call_has(tmp_path: Path, version: str) -> None:
+    """Beside them one that the program started, and a call that no agent was found for."""
+    log = Log(version=version)
+    log.user("u1", "Go")
+    for name in ("one", "two"):
+        log.call(f"c{name}", "msg_0001", name, "Task", input={"prompt": f"Look at {name}"})
+    log.call("c3", "msg_0001", "three", "Task", input={"prompt": "Nobody"})
+    log.result("r3", "three", "No such agent", block={"is_error": True})
+    log.result("r1", "one", "Found.", toolUseResult={"agentId": "aa"})
+    log.result("r2", "two", "Found.", toolUseResult={"agentId": "bb"})
+    log.write(tmp_path)
+    for name, number in (("aa", 11), ("bb", 21), ("cc", 31)):
+        agent(version, name, number).write(tmp_path, f"agent-{name}")
+    all_rebuilt(
+        tmp_path,
+        {
+            1: [user("Go")],
+            **asked_of("aa", "Look at one", 11),
+            **asked_of("bb", "Look at two", 21),
+            **asked_of("cc", "Warmup", 31),
+        },
+    )
+    found = {session.id: session.header for session in sessions(tmp_path)}
+    assert found[f"{SESSION}-agent-bb"].spawned_by == "two"
+    assert found[f"{SESSION}-agent-cc"].spawned_by == ""
+
+
+@pytest.mark.parametrize("version", ["2.0.60", "2.1.10"])
+def test_an_agent_whose_parent_was_killed_knows_its_call(tmp_path: Path, version: str) -> None:
+    log = Log(version=version)
+    log.user("u1", "Go")
+    log.call("c1", "msg_0001", "one", "Task", input={"prompt": "Look"})
+    log.write(tmp_path)
+    child = agent(version, "aa", 11)
+    if version == "2.1.10":
+        child = Log(version=version)
+        child.user("w1", "Look", isSidechain=True, agentId="aa")
+        child.say("w2", "msg_0011", "Found.", isSidechain=True, agentId="aa")
+    child.write(tmp_path, "agent-aa")
+    requests = asked_of("aa", "Look", 11)
+    if version == "2.1.10":
+        requests.pop(12)
+    all_rebuilt(tmp_path, {1: [user("Go")], **requests})
+    found = {session.id: session.header for session in sessions(tmp_path)}
+    assert found[f"{SESSION}-agent-aa"].spawned_by == "one"
+
+
+def test_which_of_two_open_calls_an_agent_answers_is_not_guessed(tmp_path: Path) -> None:
+    log = Log(version="2.0.60")
+    log.user("u1", "Go")
+    log.call("c1", "msg_0001", "one", "Task", input={"prompt": "Look"})
+    log.call("c2", "msg_0001", "two", "Task", input={"prompt": "See"})
+    log.write(tmp_path)
+    agent("2.0.60", "aa", 11).write(tmp_path, "agent-aa")
+    found = verdicts(tmp_path, {1: [user("Go")], **asked_of("aa", "Look", 11)})
+    assert found == {1: "rebuilt 0", 11: "prompt-not-stored", 12: "prompt-not-stored"}
+
+
+# Answers that were cut at the token limit. Spec: claude-code 5.3, 8.
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [("2.1.45", CUT_OFF), ("2.1.67", CUT_OFF), ("2.1.76", CONTINUE), ("2.1.299", CONTINUE)],
+)
+def test_a_cut_answer_goes_on_by_a_prompt_of_the_programs(
+    tmp_path: Path, version: str, words: str
+) -> None:
+    """It stands in the requests of its turn, and in none after it."""
+    log = Log(version=version)
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "Half of", stop="max_tokens")
+    log.call("a2", "msg_0002", "t1")
+    log.result("r1", "t1", "a file")
+    log.say("a3", "msg_0003", "it.")
+    log.user("u2", "More")
+    log.say("a4", "msg_0004", "Yes.")
+    log.write(tmp_path)
+    cut = [user("Go"), said("Half of")]
+    rest = [said(call("t1")), user(result("t1", "a file"))]
+    all_rebuilt(
+        tmp_path,
+        {
+            1: cut[:1],
+            2: [*cut, user(words)],
+            3: [*cut, user(words), *rest],
+            4: [user("Go"), said("Half of", call("t1")), rest[1], said("it."), user("More")],
+        },
+    )
+
+
+def test_an_answer_is_cut_more_than_once(tmp_path: Path) -> None:
+    log = Log(version="2.1.200")
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "One", stop="max_tokens")
+    log.say("a2", "msg_0002", "two", stop="max_tokens")
+    log.say("a3", "msg_0003", "three")
+    log.user("u2", "More")
+    log.say("a4", "msg_0004", "Yes.")
+    log.write(tmp_path)
+    second = [user("Go"), said("One"), user(CONTINUE)]
+    all_rebuilt(
+        tmp_path,
+        {
+            1: [user("Go")],
+            2: second,
+            3: [*second, said("two"), user(CONTINUE)],
+            4: [user("Go"), said("One", "two", "three"), user("More")],
+        },
+    )
+
+
+def test_a_cut_answer_whose_end_no_record_says(tmp_path: Path) -> None:
+    """Early releases write a record before they know why its answer ends."""
+    log = Log(version="2.1.45")
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "Half of", stop=None)
+    log.say("a2", "msg_0002", "it.")
+    log.write(tmp_path)
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("Go"), said("Half of"), user(CUT_OFF)]})
+
+
+def test_an_answer_below_one_that_was_not_cut_is_left_alone(tmp_path: Path) -> None:
+    log = Log(version="2.1.200")
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "All.", stop="end_turn")
+    log.say("a2", "msg_0002", "And more.")
+    log.write(tmp_path)
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("Go"), said("All.")]})
+
+
+# Images and papers. Spec: claude-code 5.2.
+
+
+@pytest.mark.parametrize(
+    ("version", "sent"),
+    [
+        ("2.1.28", [IMAGE, PAPER]),
+        ("2.1.45", [text("[image]"), PAPER]),
+        ("2.1.67", [text("[image]"), text("[document]")]),
+        ("2.1.76", [IMAGE, PAPER]),
+    ],
+)
+def test_what_a_user_showed_is_named_once_it_was_answered(
+    tmp_path: Path, version: str, sent: list[Line]
+) -> None:
+    log = Log(version=version)
+    log.user("u1", [text("Look"), IMAGE, PAPER])
+    log.call("a1", "msg_0001", "t1", "Read")
+    log.result("r1", "t1", [IMAGE])
+    log.say("a2", "msg_0002", "Nice.")
+    log.user("u2", [text("And this"), IMAGE])
+    log.say("a3", "msg_0003", "Too.")
+    log.write(tmp_path)
+    read = [said(call("t1", "Read")), user(result("t1", [IMAGE]))]
+    all_rebuilt(
+        tmp_path,
+        {
+            1: [user("Look", IMAGE, PAPER)],
+            2: [user("Look", *sent), *read],
+            3: [user("Look", *sent), *read, said("Nice."), user("And this", IMAGE)],
+        },
+    )
+
+
+# Compactions. Spec: claude-code 3.2.
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_a_compaction_keeps_what_its_boundary_names(tmp_path: Path, by_name: bool) -> None:
+    """2.1.200 names each kept record; 2.1.76 the first and the last."""
+    log = Log(version="2.1.200" if by_name else "2.1.76")
+    log.user("u1", "Old")
+    log.say("a1", "msg_0001", "Long ago.")
+    log.user("u2", "New")
+    log.say("a2", "msg_0002", "Now.")
+    ends = {"headUuid": "u2", "anchorUuid": "s1", "tailUuid": "a2"}
+    kept = {"preservedMessages": {"anchorUuid": "s1", "uuids": ["u2", "a2"]}} if by_name else {}
+    log.add(
+        "system",
+        "b1",
+        None,
+        subtype="compact_boundary",
+        logicalParentUuid="a2",
+        compactMetadata={"trigger": "auto", "preTokens": 9, "preservedSegment": ends, **kept},
+    )
+    log.user("s1", "In short", isCompactSummary=True, isVisibleInTranscriptOnly=True)
+    log.user("u3", "On")
+    log.say("a3", "msg_0003", "Yes.")
+    log.write(tmp_path)
+    before = [user("Old"), said("Long ago."), user("New")]
+    all_rebuilt(
+        tmp_path,
+        {
+            1: before[:1],
+            2: before,
+            3: [user("In short", "New"), said("Now."), user("On")],
+        },
+    )
+
+
+@pytest.mark.parametrize("ends", [{"headUuid": "u2"}, {"headUuid": "a2", "tailUuid": "u2"}, 3])
+def test_ends_that_are_no_stretch_keep_nothing(tmp_path: Path, ends: Any) -> None:
+    log = Log(version="2.1.76")
+    log.user("u1", "Old")
+    log.say("a1", "msg_0001", "Long ago.")
+    log.user("u2", "New")
+    log.say("a2", "msg_0002", "Now.")
+    told = {"trigger": "auto", "preservedSegment": ends}
+    log.add("system", "b1", None, subtype="compact_boundary", compactMetadata=told)
+    log.user("s1", "In short", isCompactSummary=True)
+    log.user("u3", "On")
+    log.say("a3", "msg_0003", "Yes.")
+    log.write(tmp_path)
+    assert verdicts(tmp_path, {3: [user("In short", "On")]}) == {3: "rebuilt 0"}
+
+
+def test_a_summary_that_no_file_has_is_named(tmp_path: Path) -> None:
+    """1.0.35 stored neither boundary nor summary."""
+    log = Log(version="1.0.35")
+    log.user("u1", "Old")
+    log.say("a1", "msg_0001", "Long ago.")
+    log.user("u2", "On")
+    log.say("a2", "msg_0002", "Yes.")
+    log.write(tmp_path)
+    words = "This session is being continued from a previous conversation that ran out of context."
+    found = verdicts(tmp_path, {1: [user("Old")], 2: [user(words, "On")]})
+    assert found == {1: "rebuilt 0", 2: "summary-not-stored"}
+
+
+# Results that were put aside. Spec: claude-code 2.3.
+
+
+def test_a_result_that_was_put_aside_is_sent_as_what_stands_for_it(tmp_path: Path) -> None:
+    log = Log(version="2.1.200")
+    log.user("u1", "Go")
+    log.call("a1", "msg_0001", "t1")
+    log.call("a1b", "msg_0001", "t2")
+    log.result("r1", "t1", "much " * 20)
+    log.result("r2", "t2", "little")
+    log.other("content-replacement", replacements=[replaced("t1", "It is in a file.")])
+    log.say("a2", "msg_0002", "Seen.")
+    log.user("u2", "More")
+    log.call("a3", "msg_0003", "t3")
+    log.result("r3", "t3", "more " * 20)
+    log.other("content-replacement", replacements=[replaced("t3", "Another file."), 7, {}])
+    log.say("a4", "msg_0004", "Yes.")
+    log.write(tmp_path)
+    first = [
+        user("Go"),
+        said(call("t1"), call("t2")),
+        user(result("t1", "It is in a file."), result("t2", "little")),
+    ]
+    third = [*first, said("Seen."), user("More")]
+    all_rebuilt(
+        tmp_path,
+        {
+            1: first[:1],
+            2: first,
+            3: third,
+            4: [*third, said(call("t3")), user(result("t3", "Another file."))],
+        },
+    )
+    (session,) = sessions(tmp_path)
+    written = [bytes(entry.line) for entry in session.entries]
+    assert sum(b"much much" in line for line in written) == 1
+    assert sum(b"more more" in line for line in written) == 1
+    assert sum(b'"content-replacement"' in line for line in written) == 1
+
+
+def replaced(name: str, words: str) -> Line:
+    return {"kind": "tool-result", "toolUseId": name, "replacement": words}
+
+
+# Answers of thinking alone, notices. Spec: claude-code 5.1, 5.2.
+
+
+@pytest.mark.parametrize(("version", "is_sent"), [("1.0.60", False), ("1.0.110", True)])
+def test_the_notice_of_a_cut_answer_was_sent_for_a_while(
+    tmp_path: Path, version: str, is_sent: bool
+) -> None:
+    notice = "API Error: the response exceeded the 32000 output token maximum."
+    log = Log(version=version)
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "Half", stop="max_tokens")
+    log.say("n1", "notice", notice, model="<synthetic>", isApiErrorMessage=True)
+    log.user("u2", "More")
+    log.say("a2", "msg_0002", "Yes.")
+    log.write(tmp_path)
+    answered = said("Half", notice) if is_sent else said("Half")
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("Go"), answered, user("More")]})
+
+
+def test_thinking_alone_is_not_taken_along_by_a_resume(tmp_path: Path) -> None:
+    """2.1.10 sends it in the process that had it, and in no other."""
+    log = Log(version="2.1.10")
+    log.user("u1", "Go")
+    log.block("a1", "msg_0001", {"type": "thinking", "thinking": "Hm.", "signature": "S"})
+    log.user("u2", "On")
+    log.say("a2", "msg_0002", "Yes.")
+    log.other("queue-operation", operation="dequeue", timestamp="2026-03-01T10:05:00.000Z")
+    log.user("u3", "More", timestamp="2026-03-01T10:05:00.300Z")
+    log.say("a3", "msg_0003", "Sure.")
+    log.write(tmp_path)
+    thought = said({"type": "thinking", "thinking": "Hm.", "signature": "S"})
+    all_rebuilt(
+        tmp_path,
+        {
+            2: [user("Go"), thought, user("On")],
+            3: [user("Go", "On"), said("Yes."), user("More")],
+        },
+    )
+
+
+# The request log. Spec: claude-code 4.
+
+
+def test_a_logged_message_that_is_a_run_of_answers(tmp_path: Path) -> None:
+    """The program's own answer stands right behind one of the model's, and is one with it."""
+    log = Log(version="2.1.332")
+    requests = RequestLog(log)
+    log.user("u1", "Go")
+    requests.ask("q1", [user("Go")])
+    log.say("a1", "msg_0001", "One.", requestRef="q1")
+    log.say("n1", "none", "No response requested.", model="<synthetic>")
+    log.user("u2", "More")
+    second = [user("Go"), said("One.", "No response requested."), user("More")]
+    requests.ask("q2", second, base="q1", keep=1)
+    log.say("a2", "msg_0002", "Two.", requestRef="q2")
+    log.write(tmp_path)
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: second})
+    importer = ClaudeCode()
+    (source,) = importer.find([tmp_path])
+    (native,) = importer.sessions(source)
+    assert [one.outcome for one in verify(importer, source, native.id)] == ["ok", "ok"]
