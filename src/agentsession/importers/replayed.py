@@ -20,6 +20,9 @@ LOG: Final = "requests.jsonl"
 CUT: Final = re.compile(r"(?s)(.*)…\[cut; chars=\d+; sha256=([0-9a-f]{64})\](.*)")
 """A string that was cut: what it begins with, the hash of the whole, and what is put behind."""
 
+TAG: Final = "<system-reminder>\n"
+"""What a log may leave out of the hash: of a reminder some cut only the words inside."""
+
 
 def logged_requests(recording: Path) -> Iterator[Any]:
     """Yield what a recording's server logged, in order."""
@@ -61,7 +64,8 @@ def is_same_text(logged: str, ours: str) -> bool:
     cut = CUT.fullmatch(logged)
     if cut is None or not ours.startswith(cut[1]) or not ours.endswith(cut[3]):
         return False
-    return hash_of(ours[: len(ours) - len(cut[3])]) == cut[2]
+    whole = ours[: len(ours) - len(cut[3])]
+    return cut[2] in (hash_of(whole), hash_of(whole.removeprefix(TAG)))
 
 
 def hash_of(words: str) -> str:

@@ -36,6 +36,7 @@ class ClaudeCodeProfile(Profile):
     Attributes:
         keep_foreign: another model's thinking is sent like the target's own.
         blank_texts: an assistant's blank texts are sent.
+        blank_answers: so are answers that are nothing else.
         bare_calls: the names of tools whose arguments are sent as ``{}``.
         named_media: the types of blocks that are sent as their names, ``[image]``, once an
             answer has followed them.
@@ -43,6 +44,7 @@ class ClaudeCodeProfile(Profile):
 
     keep_foreign: bool = False
     blank_texts: bool = False
+    blank_answers: bool = False
     bare_calls: frozenset[str] = frozenset()
     named_media: frozenset[str] = frozenset()
 
@@ -63,6 +65,7 @@ def claude_code_profile(release: str) -> ClaudeCodeProfile:
         foreign=Foreign.DROP,
         keep_foreign=version < (2, 1, 200),
         blank_texts=version < (2, 1, 94),
+        blank_answers=version < (2, 1, 45),
         bare_calls=frozenset({"ExitPlanMode"}) if plans else frozenset(),
         named_media=frozenset(named),
     )
@@ -79,9 +82,10 @@ def claude_code_messages(
     target = target or Target()
     spelled = profile if isinstance(profile, ClaudeCodeProfile) else claude_code_profile("")
     messages: list[dict[str, Any]] = []
+    blank = set[str]() if spelled.blank_answers else _blank_answers(pieces)
     for piece in pieces:
         role, blocks = _blocks(piece, target, spelled)
-        if not blocks:
+        if not blocks or (role == "assistant" and piece.origin.message in blank):
             continue
         if messages and messages[-1]["role"] == role:
             messages[-1]["content"].extend(blocks)
@@ -90,6 +94,18 @@ def claude_code_messages(
     if spelled.named_media:
         _name_media(messages, spelled.named_media)
     return messages
+
+
+def _blank_answers(pieces: Sequence[Piece]) -> set[str]:
+    """Return the answers that are nothing but blank texts."""
+    blank: dict[str, bool] = {}
+    for piece in pieces:
+        message, item = piece.origin.message, piece.item
+        if not message or item.type == "function_call_output":
+            continue
+        says = item.type != "message" or bool((item.text or "").strip())
+        blank[message] = blank.get(message, True) and not says
+    return {message for message, is_blank in blank.items() if is_blank}
 
 
 def _name_media(messages: Sequence[dict[str, Any]], kinds: frozenset[str]) -> None:

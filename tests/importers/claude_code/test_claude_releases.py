@@ -103,6 +103,12 @@ def test_agents_whose_prompt_only_the_call_has(tmp_path: Path, version: str) -> 
     log.write(tmp_path)
     for name, number in (("aa", 11), ("bb", 21), ("cc", 31)):
         agent(version, name, number).write(tmp_path, f"agent-{name}")
+    path = Log("22222222-2222-4333-8444-555555555555", version).write(tmp_path)
+    assert path.stat().st_size == 0
+    child = agent(version, "dd", 41)
+    for line in child.lines:
+        line["sessionId"] = path.stem
+    child.write(tmp_path, "agent-dd")
     all_rebuilt(
         tmp_path,
         {
@@ -110,6 +116,7 @@ def test_agents_whose_prompt_only_the_call_has(tmp_path: Path, version: str) -> 
             **asked_of("aa", "Look at one", 11),
             **asked_of("bb", "Look at two", 21),
             **asked_of("cc", "Warmup", 31),
+            **asked_of("dd", "Warmup", 41),
         },
     )
     found = {session.id: session.header for session in sessions(tmp_path)}
@@ -135,6 +142,12 @@ def test_an_agent_whose_parent_was_killed_knows_its_call(tmp_path: Path, version
     all_rebuilt(tmp_path, {1: [user("Go")], **requests})
     found = {session.id: session.header for session in sessions(tmp_path)}
     assert found[f"{SESSION}-agent-aa"].spawned_by == "one"
+
+
+def test_an_agent_without_its_parent_is_of_nobody_known(tmp_path: Path) -> None:
+    agent("2.0.60", "aa", 11).write(tmp_path, "agent-aa")
+    found = verdicts(tmp_path, asked_of("aa", "Look", 11))
+    assert found == {11: "prompt-not-stored", 12: "prompt-not-stored"}
 
 
 def test_which_of_two_open_calls_an_agent_answers_is_not_guessed(tmp_path: Path) -> None:
@@ -425,3 +438,216 @@ def test_a_logged_message_that_is_a_run_of_answers(tmp_path: Path) -> None:
     (source,) = importer.find([tmp_path])
     (native,) = importer.sessions(source)
     assert [one.outcome for one in verify(importer, source, native.id)] == ["ok", "ok"]
+
+
+# Blank texts. Spec: claude-code 5.2.
+
+
+@pytest.mark.parametrize(("version", "is_sent"), [("2.1.28", True), ("2.1.45", False)])
+def test_an_answer_of_nothing_but_blanks(tmp_path: Path, version: str, is_sent: bool) -> None:
+    log = Log(version=version)
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", " \n")
+    log.user("u2", "On")
+    log.say("a2", "msg_0002", "Yes.")
+    log.write(tmp_path)
+    sent = [user("Go"), said(" \n"), user("On")] if is_sent else [user("Go", "On")]
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: sent})
+
+
+@pytest.mark.parametrize("version", ["2.1.28", "2.1.45"])
+def test_a_blank_text_beside_a_call_is_lost_by_a_resume(tmp_path: Path, version: str) -> None:
+    log = Log(version=version)
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", " \n")
+    log.call("a1b", "msg_0001", "t1")
+    log.result("r1", "t1", "a file")
+    log.say("a2", "msg_0002", "Yes.")
+    resume(log)
+    log.say("a3", "msg_0003", "Sure.")
+    log.write(tmp_path)
+    before = [user("Go"), said(" \n", call("t1")), user(result("t1", "a file"))]
+    after = before if version == "2.1.28" else [user("Go"), said(call("t1")), before[2]]
+    all_rebuilt(tmp_path, {1: before[:1], 2: before, 3: [*after, said("Yes."), user("More")]})
+
+
+def resume(log: Log, second: str = "05:00") -> None:
+    """A prompt by which a new process goes on."""
+    log.other("queue-operation", operation="dequeue", timestamp=f"2026-03-01T10:{second}.000Z")
+    log.user("u9", "More", timestamp=f"2026-03-01T10:{second}.015Z")
+    log.lines[-1]["uuid"] = log.tip = f"u{len(log.lines)}"
+
+
+# Where a process began. Spec: claude-code 5.2, 6.
+
+
+def parallel(log: Log) -> list[Line]:
+    """Two calls at once, the later of which ends first; return what the running process sent."""
+    log.user("u1", "Go")
+    log.call("a1", "msg_0001", "t1")
+    log.call("a2", "msg_0001", "t2")
+    log.result("r2", "t2", "two", "a2")
+    log.result("r1", "t1", "one", "a1")
+    log.say("a3", "msg_0002", "Done.")
+    results = user(result("t2", "two"), result("t1", "one"))
+    return [user("Go"), said(call("t1"), call("t2")), results, said("Done.")]
+
+
+LOADED = [user("Go"), said(call("t1")), user(result("t1", "one")), said("Done.")]
+"""What a process of 2.1.2 to 2.1.76 knows of :func:`parallel` that only read it."""
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_the_agents_that_a_process_warms_up_tell_when_it_began(
+    tmp_path: Path, is_new: bool
+) -> None:
+    log = Log(version="2.1.10")
+    ran = parallel(log)
+    resume(log)
+    log.say("a4", "msg_0003", "Sure.", timestamp="2026-03-01T10:05:01.000Z")
+    log.write(tmp_path)
+    for name, minute in (("aa", 0), ("bb", 5 if is_new else 0)):
+        warm = Log(version="2.1.10")
+        warm.say(f"{name}1", "msg_0011" if name == "aa" else "msg_0012", "Ready.")
+        stamp = {"isSidechain": True, "timestamp": f"2026-03-01T10:{minute:02d}:00.100Z"}
+        warm.lines[-1] |= {**stamp, "agentId": name}
+        warm.write(tmp_path, f"{SESSION}/subagents/agent-{name}")
+    known = LOADED if is_new else ran
+    all_rebuilt(
+        tmp_path,
+        {
+            1: ran[:1],
+            2: ran[:3],
+            3: [*known, user("More")],
+            11: [user("Warmup")],
+            12: [user("Warmup")],
+        },
+    )
+
+
+def test_news_of_a_task_begin_no_process(tmp_path: Path) -> None:
+    log = Log(version="2.1.58")
+    ran = parallel(log)
+    resume(log)
+    news = "<task-notification>Done</task-notification>"
+    log.lines[-1]["message"]["content"] = news
+    log.say("a4", "msg_0003", "Sure.")
+    log.write(tmp_path)
+    all_rebuilt(tmp_path, {1: ran[:1], 2: ran[:3], 3: [*ran, user(news)]})
+
+
+# What the program says by itself. Spec: claude-code 2.1, 5.4.
+
+
+def told(log: Log, name: str, words: str, kind: str = "date", **more: Any) -> Line:
+    rendered = [{"content": f"<system-reminder>\n{words}\n</system-reminder>"}]
+    attachment = {"type": kind, **more}
+    return log.add(
+        "attachment", name, attachment=attachment, rendered=rendered, renderedRole="system"
+    )
+
+
+def snapshot(log: Log, name: str, **more: Any) -> None:
+    shown = {"type": "prompt_snapshot", "systemPrompt": ["Be good."], **more}
+    log.add("attachment", name, attachment=shown)
+
+
+def tags(words: str) -> Line:
+    return text(f"<system-reminder>\n{words}\n</system-reminder>")
+
+
+def system(words: str) -> Line:
+    return {"role": "system", "content": words}
+
+
+def test_a_model_without_system_turns_is_told_in_the_users_name(tmp_path: Path) -> None:
+    log = Log(version="2.1.290")
+    log.user("u1", "Go")
+    told(log, "d1", "It is Monday.")
+    snapshot(log, "p1")
+    log.say("a1", "msg_0001", "Yes.")
+    snapshot(log, "p2", cliPrefix="You are.", tools=[])
+    log.user("u2", "More")
+    told(log, "d2", "It is Tuesday.")
+    log.say("a2", "msg_0002", "Sure.")
+    log.write(tmp_path)
+    first = user(tags("It is Monday."), "Go")
+    all_rebuilt(
+        tmp_path, {1: [first], 2: [first, said("Yes."), user(tags("It is Tuesday."), "More")]}
+    )
+
+
+def test_another_model_is_told_the_same_history_in_its_way(tmp_path: Path) -> None:
+    """And the first one again in its own."""
+    log = Log(version="2.1.290")
+    log.user("u1", "Go")
+    told(log, "d1", "It is Monday.")
+    told(log, "d2", "It is warm.")
+    snapshot(log, "p1")
+    log.say("a1", "msg_0001", "Yes.")
+    snapshot(log, "p2", cliPrefix="You are.", tools=[], systemTurns=True)
+    log.user("u2", "Other model")
+    told(log, "d3", "You are small.")
+    log.say("a2", "msg_0002", "Sure.", model="claude-haiku-4-5")
+    log.user("u3", "And back")
+    log.say("a3", "msg_0003", "Fine.")
+    log.write(tmp_path)
+    first = [user("Go"), system("It is Monday.\n\nIt is warm."), said("Yes.")]
+    all_rebuilt(
+        tmp_path,
+        {
+            1: first[:2],
+            2: [
+                user(tags("It is Monday."), tags("It is warm."), "Go"),
+                said("Yes."),
+                user(tags("You are small."), "Other model"),
+            ],
+            3: [
+                *first,
+                user("Other model"),
+                system("You are small."),
+                said("Sure."),
+                user("And back"),
+            ],
+        },
+    )
+
+
+def test_what_the_user_said_in_mid_turn_stays_the_users(tmp_path: Path) -> None:
+    log = Log(version="2.1.290")
+    log.user("u1", "Go")
+    log.call("a1", "msg_0001", "t1")
+    log.result("r1", "t1", "a file")
+    told(log, "q1", "The user sent a new message:\nStop", "queued_command", prompt="Stop")
+    told(log, "d1", "It is Monday.")
+    log.say("a2", "msg_0002", "Yes.")
+    log.write(tmp_path)
+    words = "The user sent a new message:\nStop"
+    sent = [user("Go"), said(call("t1")), user(result("t1", "a file"), words)]
+    all_rebuilt(tmp_path, {1: sent[:1], 2: [*sent, system("It is Monday.")]})
+
+
+def test_notes_of_the_programs_own_are_sent_in_tags(tmp_path: Path) -> None:
+    log = Log(version="2.1.332")
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "Half of", stop="max_tokens")
+    log.user("n1", CONTINUE, isMeta=True, turnCompanion=True, ownNote=True)
+    log.say("a2", "msg_0002", "it.")
+    log.write(tmp_path)
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("Go"), said("Half of"), user(tags(CONTINUE))]})
+
+
+def test_what_follows_a_compaction_stands_behind_what_it_kept(tmp_path: Path) -> None:
+    log = Log(version="2.1.290")
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "Long ago.")
+    kept = {"preservedMessages": {"uuids": ["a1"]}}
+    log.add("system", "b1", None, subtype="compact_boundary", compactMetadata=kept)
+    log.user("s1", "In short", isCompactSummary=True)
+    told(log, "f1", "A file.")
+    log.lines[-1]["renderedRole"] = "user"
+    log.user("u2", "On")
+    log.say("a2", "msg_0002", "Yes.")
+    log.write(tmp_path)
+    sent = [user("In short"), said("Long ago."), user(tags("A file."), "On")]
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: sent})

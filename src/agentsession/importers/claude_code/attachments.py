@@ -76,6 +76,12 @@ def bare(block: Block) -> str:
     return found[1] if found else words
 
 
+def tagged(block: Block) -> Block:
+    """Return a text as the program sends what it says by itself."""
+    words = block.get("text")
+    return {**block, "text": _reminder(words)} if isinstance(words, str) else block
+
+
 def _block(part: str | Block) -> Block:
     return {"type": "text", "text": part} if isinstance(part, str) else part
 

@@ -5,11 +5,10 @@ Spec: claude-code 5.3, decision D3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from agentsession.importers.claude_code.history import Stretch, stretch_to
+from agentsession.importers.claude_code.history import Stretch, preserved, stretch_to
 from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.sending import Tail
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from agentsession.importers.claude_code.convert import Conversion
 
 _NEAR: Final = 64
-_ENDS: Final = ("headUuid", "tailUuid")
 
 
 class Compacting:
@@ -75,7 +73,9 @@ class Compacting:
         rules = self._conversion.sending.rules(last)
         if stretch.before is not None and not self._conversion.was_asked(stretch.before):
             return self._conversion.draft.root
-        tail = self._conversion.sending.tail(stretch, until, rules, last.file)
+        sending = self._conversion.sending
+        turns = sending.turns(stretch.before.first.model if stretch.before is not None else "")
+        tail = sending.tail(stretch, until, rules, last.file, turns=turns)
         if stretch.boundary is not None:
             node, pieces = self.node(stretch.boundary)
             return self.after(node, pieces, stretch, tail, last)
@@ -88,35 +88,10 @@ class Compacting:
             if record.is_tree and record.is_summary and record.original is None:
                 summary = record
                 break
-        told = boundary.value("compactMetadata")
         pieces: list[Piece] = []
-        for kept_one in self._preserved(told if isinstance(told, dict) else {}):
-            if kept_one.index < boundary.index:
-                pieces += self._conversion.units.of(kept_one)
+        for kept in preserved(self._conversion.transcript, boundary):
+            pieces += self._conversion.units.of(kept)
         return summary, pieces
-
-    def _preserved(self, told: Mapping[str, Any]) -> list[Record]:
-        """The older records that were kept, as a boundary names them: each, or the ends.
-
-        Spec: claude-code 3.2.
-        """
-        named = self._conversion.transcript.named
-        kept, ends = told.get("preservedMessages"), told.get("preservedSegment")
-        uuids = kept.get("uuids") if isinstance(kept, dict) else None
-        if isinstance(uuids, list):
-            every = [named(uuid) for uuid in uuids if isinstance(uuid, str)]
-            return [record for record in every if record is not None]
-        if not isinstance(ends, dict):
-            return []
-        head, tail = [named(uuid) if isinstance(uuid := ends.get(e), str) else None for e in _ENDS]
-        if head is None or tail is None:
-            return []
-        found = [tail]
-        for record in self._conversion.transcript.above(tail):
-            if found[-1] is head:
-                break
-            found.append(record)
-        return found[::-1] if found[-1] is head else []
 
     def after(
         self, node: Node, pieces: list[Piece], stretch: Stretch, tail: Tail, record: Record

@@ -6,6 +6,7 @@ Spec: claude-code, decisions D3 to D8.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -68,7 +69,7 @@ class Conversion:
         self.start = next((r.time for r in mine if r.time), _NO_TIME)
         self.times = Times(mine, self.start)
         self.units = Units(self.times, replaced_in(mine))
-        self.sending = Sending(self.transcript, self.units, self._prompt())
+        self.sending = Sending(self.transcript, self.units, self._prompt(), conversation.starts)
         self.compacting = Compacting(self)
         self.continuing = Continuing(self)
         self._asking = Asking(self, self.log)
@@ -269,6 +270,8 @@ class Conversion:
         before = stretch.before
         if before is None or before.id not in self._whole or rules.loader_follows_parents:
             return None
+        if not self._speaks_alike(stretch, answer):
+            return None
         results = before.results
         if results[-1].index >= answer.first.index or self._conversation.origin:
             return None
@@ -322,19 +325,43 @@ class Conversion:
 
     def _sent_by_rules(self, stretch: Stretch, answer: Answer, rules: Rules) -> Node:
         until, file = answer.first.index, answer.first.file
-        tail = self.sending.tail(stretch, until, rules, file)
+        turns = self.sending.turns(answer.first.model)
+        tail = self.sending.tail(stretch, until, rules, file, turns=turns)
         self._tell(stretch, tail, rules)
         if stretch.boundary is not None:
             node, pieces = self.compacting.node(stretch.boundary)
             return self.compacting.after(node, pieces, stretch, tail, answer.first)
+        if not self._speaks_alike(stretch, answer):
+            return self._said_anew(stretch, tail, answer, rules, turns=turns)
         node = self.extend(self.base(stretch), tail, answer.first)
-        if self.sending.resumed(stretch, rules):
+        if self.sending.resumed(stretch, rules, answer):
             node = self._as_loaded(node, stretch, rules, answer.first)
         return self.continuing.asked(node, stretch, answer, rules)
 
+    def _speaks_alike(self, stretch: Stretch, answer: Answer) -> bool:
+        """Whether a request's model is spoken to like that of the request before."""
+        before, turns = stretch.before, self.sending.turns
+        return before is None or turns(before.first.model) == turns(answer.first.model)
+
+    def _said_anew(
+        self, stretch: Stretch, tail: Tail, answer: Answer, rules: Rules, *, turns: bool
+    ) -> Node:
+        """Fold a history that another kind of model is told in another way."""
+        first = answer.first
+        pieces = self.sending.whole(stretch, first.index, rules, first.file, turns=turns)
+        node = (
+            self.fold(self.done(stretch.before), pieces, first)
+            if stretch.before
+            else self.draft.root
+        )
+        for sent in tail.sent:
+            if self.accounts.is_open(sent.number):
+                self.accounts.folded(sent.number, node.entry_id)
+        return self.extend(node, replace(tail, pieces=[]), first)
+
     def _as_loaded(self, node: Node, stretch: Stretch, rules: Rules, record: Record) -> Node:
         """Fold what a resume lost. Spec: claude-code 5.2."""
-        whole = self.sending.whole(stretch, record.index, rules, record.file)
+        whole = self.sending.whole(stretch, record.index, rules, record.file, strict=True)
         keys, _ = self.draft.keys_at(node)
         if [piece.key for piece in whole] == keys or not whole:
             return node

@@ -5,7 +5,7 @@ Spec: claude-code 5.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agentsession.importers.claude_code import names
@@ -62,7 +62,13 @@ def stretch_to(transcript: Transcript, start: Record | None, answer: Answer | No
 
 
 def gathered(
-    transcript: Transcript, stretch: Stretch, until: int, file: int, *, strict: bool = False
+    transcript: Transcript,
+    stretch: Stretch,
+    until: int,
+    file: int,
+    kept: Sequence[Record] = (),
+    *,
+    strict: bool = False,
 ) -> list[Record]:
     """Return the records that were sent after an answer, in the order they were sent.
 
@@ -74,6 +80,7 @@ def gathered(
         stretch: the records.
         until: only records before this place of the file.
         file: the file in which they were sent.
+        kept: the older records that a compaction kept; they stand behind its summary.
         strict: a resumed process kept the chain alone.
     """
     on_chain = set(stretch.chain)
@@ -98,6 +105,8 @@ def gathered(
             beside.append(extra)
             left += transcript.beside(extra)
     rest = sorted([*rest, *beside], key=lambda record: record.index)
+    if kept:
+        rest = _with_kept(rest, kept)
     return _floated([*results, *rest])
 
 
@@ -143,6 +152,46 @@ def _floated(records: Sequence[Record]) -> list[Record]:
     return moved[::-1]
 
 
+def preserved(transcript: Transcript, boundary: Record) -> list[Record]:
+    """Return the older records that a compaction kept, as its boundary names them.
+
+    Releases name each, or the ends alone. Spec: claude-code 3.2.
+    """
+    told = boundary.value("compactMetadata")
+    told = told if isinstance(told, dict) else {}
+    kept, ends = told.get("preservedMessages"), told.get("preservedSegment")
+    uuids = kept.get("uuids") if isinstance(kept, dict) else None
+    if isinstance(uuids, list):
+        every = [transcript.named(uuid) for uuid in uuids if isinstance(uuid, str)]
+        found = [record for record in every if record is not None]
+    else:
+        found = _segment(transcript, ends) if isinstance(ends, dict) else []
+    return [record for record in found if record.index < boundary.index]
+
+
+def _segment(transcript: Transcript, ends: Mapping[str, object]) -> list[Record]:
+    """The records from one to another one below it; none where it does not stand below."""
+    first, last = ends.get("headUuid"), ends.get("tailUuid")
+    head = transcript.named(first) if isinstance(first, str) else None
+    tail = transcript.named(last) if isinstance(last, str) else None
+    if head is None or tail is None:
+        return []
+    found = [tail]
+    for record in transcript.above(tail):
+        if found[-1] is head:
+            break
+        found.append(record)
+    return found[::-1] if found[-1] is head else []
+
+
+def _with_kept(records: Sequence[Record], kept: Sequence[Record]) -> list[Record]:
+    """Return records with those that a compaction kept behind its summary."""
+    at = next((place for place, record in enumerate(records) if record.is_summary), None)
+    if at is None:
+        return [*kept, *records]
+    return [*records[: at + 1], *kept, *records[at + 1 :]]
+
+
 def is_sent(record: Record, rules: Rules, file: int) -> bool:
     """Return whether a record that is no attachment and no model's answer was sent.
 
@@ -177,49 +226,27 @@ def sent_blocks(answer: Answer, until: int, rules: Rules, *, resumed: bool = Fal
         until: the place of the request.
         rules: the rules of the release that made the request.
         resumed: another process had the answer. Those of releases that lose calls left out
-            answers of thinking alone before others did.
+            answers of thinking alone before others did, and blank texts.
 
     Spec: claude-code 5.2.
     """
     settled = {call for r in answer.results if r.index < until for call in r.results}
     kept = [r for r in answer.records if all(call in settled for call in r.calls)]
+    if resumed and rules.blank_lost_on_resume:
+        kept = [r for r in kept if not _is_blank(r)]
     if (resumed or not rules.thinking_only_sent) and all(_is_thinking(record) for record in kept):
         return []
     return kept
+
+
+def _is_blank(record: Record) -> bool:
+    return bool(record.kinds) and all(
+        kind == "text" and not str(block.get("text", "x")).strip()
+        for kind, block in zip(record.kinds, record.blocks, strict=False)
+    )
 
 
 def _is_thinking(record: Record) -> bool:
     return bool(record.kinds) and all(
         kind in ("thinking", "redacted_thinking") for kind in record.kinds
     )
-
-
-def starts_process(transcript: Transcript, chain: Sequence[Record]) -> bool:
-    """Return whether a new process seems to begin with the prompt in a chain.
-
-    It is a guess: a process that runs takes a queued prompt in at once, a new one needs
-    a moment before it writes the prompt, and comes some time after what was before it.
-    Spec: claude-code 5.2.
-    """
-    prompt = next((r for r in chain if r.type == names.USER and not r.results), None)
-    if prompt is None or prompt.index < 2:
-        return False
-    place = prompt.index - 1
-    records = transcript.records
-    while place >= 0 and prompt.index - place < _NEAR and records[place].type != names.QUEUE:
-        place -= 1
-    queued = records[place]
-    if queued.type != names.QUEUE:
-        return False
-    while place > 0 and records[place].type == names.QUEUE:
-        place -= 1
-    taken, asked, before = queued.nanoseconds, prompt.nanoseconds, records[place].nanoseconds
-    if taken is None or asked is None or before is None:
-        return False
-    wait, pause = asked - taken, taken - before
-    return wait >= _START_UP and pause >= _PAUSE
-
-
-_NEAR = 4
-_START_UP = 18_000_000
-_PAUSE = 700_000_000

@@ -51,6 +51,11 @@ class Rules:
         return self.version < (2, 1, 45)
 
     @property
+    def blank_lost_on_resume(self) -> bool:
+        """A resume leaves blank texts of an answer out."""
+        return self.version >= (2, 1, 45)
+
+    @property
     def stores_attachments(self) -> bool:
         """Injected texts are stored as attachment records."""
         return self.version >= (2, 1, 94)

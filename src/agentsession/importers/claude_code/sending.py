@@ -10,18 +10,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsession.importers.claude_code import names
-from agentsession.importers.claude_code.attachments import SNAPSHOT, injected, kind_of
+from agentsession.importers.claude_code.attachments import QUEUED, SNAPSHOT, injected, kind_of
 from agentsession.importers.claude_code.history import (
     Stretch,
     gathered,
     is_sent,
+    preserved,
     sent_blocks,
-    starts_process,
     stretch_to,
 )
 from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.rules import Rules
+from agentsession.importers.claude_code.starting import Starts, starts_process
 from agentsession.importers.claude_code.transcript import Answer, Transcript
 from agentsession.importers.claude_code.units import Units
 
@@ -54,13 +55,21 @@ class Sending:
         transcript: the records.
         units: makes the units of records.
         prompt: what the conversation began with, where no record of it says so.
+        starts: when processes of the program are known to have begun.
     """
 
-    def __init__(self, transcript: Transcript, units: Units, prompt: Piece | None = None) -> None:
+    def __init__(
+        self,
+        transcript: Transcript,
+        units: Units,
+        prompt: Piece | None = None,
+        starts: Starts | None = None,
+    ) -> None:
         self._transcript = transcript
         self._units = units
         self._prompt = prompt
-        self._turns: bool | None = None
+        self._starts = starts or {}
+        self._turns = _turns(transcript)
 
     def stretch(self, answer: Answer) -> Stretch:
         """Return what lies between an answer's request and the answer before it."""
@@ -70,8 +79,25 @@ class Sending:
         """Return the rules of the release that wrote a record."""
         return Rules.of(record.version)
 
+    def turns(self, model: str) -> bool:
+        """Return whether requests to a model held messages of role ``system`` in their midst.
+
+        The prompt snapshots of its requests say so. One that none was written for gets what
+        every model takes. Spec: claude-code 5.4.
+        """
+        if not self._turns:
+            return True
+        return self._turns.get(model, False) if model else any(self._turns.values())
+
     def tail(
-        self, stretch: Stretch, until: int, rules: Rules, file: int, *, strict: bool = False
+        self,
+        stretch: Stretch,
+        until: int,
+        rules: Rules,
+        file: int,
+        *,
+        turns: bool = True,
+        strict: bool = False,
     ) -> Tail:
         """Return what was sent after the request of the answer before.
 
@@ -80,6 +106,7 @@ class Sending:
             until: the place of the request in the file.
             rules: the rules of the release that sent it.
             file: the file in which it was sent.
+            turns: whether it could hold messages of role ``system`` in its midst.
             strict: only what the chain runs through was still known.
         """
         tail = Tail([], [], [], [], stretch.through_progress)
@@ -93,12 +120,13 @@ class Sending:
             for record in kept:
                 tail.pieces += self._units.of(record)
             tail.sent += kept
-        records = gathered(self._transcript, stretch, until, file, strict=strict)
+        kept = preserved(self._transcript, stretch.boundary) if stretch.boundary else []
+        records = gathered(self._transcript, stretch, until, file, kept, strict=strict)
         if strict and before is not None:
             calls = {call for record in tail.sent for call in record.calls}
             owned = set(before.calls)
             records = [r for r in records if not r.results or not owned & set(r.results) - calls]
-        self._compose(tail, records, rules, file)
+        self._compose(tail, records, set(kept), rules, file, turns=turns)
         return tail
 
     def _chained(self, before: Answer, stretch: Stretch, kept: list[Record]) -> list[Record]:
@@ -112,7 +140,16 @@ class Sending:
         settled = {call for record in stretch.chain for call in record.results}
         return [r for r in kept if r in chain and all(call in settled for call in r.calls)]
 
-    def _compose(self, tail: Tail, records: Sequence[Record], rules: Rules, file: int) -> None:
+    def _compose(
+        self,
+        tail: Tail,
+        records: Sequence[Record],
+        kept: set[Record],
+        rules: Rules,
+        file: int,
+        *,
+        turns: bool,
+    ) -> None:
         turn: list[Record] = []
 
         def flush() -> None:
@@ -123,8 +160,11 @@ class Sending:
         for record in records:
             if record.is_boundary or record.type not in _SPOKEN:
                 continue
+            if record in kept:
+                tail.pieces += self._units.of(record)
+                continue
             if record.type == names.ATTACHMENT:
-                self._attach(tail, turn, record)
+                self._attach(tail, turn if turns else None, record)
                 continue
             if not is_sent(record, rules, file):
                 tail.beside.append(record)
@@ -136,34 +176,51 @@ class Sending:
             (tail.sent if pieces else tail.beside).append(record)
         flush()
 
-    def _attach(self, tail: Tail, turn: list[Record], record: Record) -> None:
+    def _attach(self, tail: Tail, turn: list[Record] | None, record: Record) -> None:
+        """Add an attachment, to the system's turn where the request has one."""
         kind = kind_of(record)
         if kind == SNAPSHOT:
-            value = record.value("attachment")
-            turns = value.get("systemTurns") if isinstance(value, dict) else None
-            self._turns = turns if isinstance(turns, bool) else self._turns
             tail.snapshots.append(record)
             return
         told = injected(record)
         if told is None:
             tail.beside.append(record)
-        elif told.role == "system" and self._turns is not False:
+        elif told.role == "system" and turn is not None and kind == QUEUED:
+            # What the user said stays the user's.
+            tail.pieces.append(self._units.queued_turn(record))
+            tail.sent.append(record)
+        elif told.role == "system" and turn is not None:
             turn.append(record)
             tail.sent.append(record)
         else:
             tail.pieces += self._units.of(record)
             tail.sent.append(record)
 
-    def resumed(self, stretch: Stretch, rules: Rules) -> bool:
+    def resumed(self, stretch: Stretch, rules: Rules, answer: Answer) -> bool:
         """Return whether a new process lost all parallel calls that the chain passes by."""
-        return rules.loader_follows_parents and starts_process(self._transcript, stretch.chain)
+        if not rules.loader_follows_parents:
+            return False
+        records = self._transcript.records
+        return starts_process(records, stretch.chain, answer.first, self._starts)
 
-    def whole(self, stretch: Stretch, until: int, rules: Rules, file: int) -> list[Piece]:
-        """Return all that a new process sent since the last compaction, by the chain alone."""
+    def whole(
+        self,
+        stretch: Stretch,
+        until: int,
+        rules: Rules,
+        file: int,
+        *,
+        turns: bool = True,
+        strict: bool = False,
+    ) -> list[Piece]:
+        """Return all that was sent since the last compaction, put together anew.
+
+        The arguments are those of :meth:`tail`.
+        """
         tails: list[Tail] = []
         at: Stretch | None = stretch
         while at is not None:
-            tails.append(self.tail(at, until, rules, file, strict=True))
+            tails.append(self.tail(at, until, rules, file, turns=turns, strict=strict))
             before = at.before
             if before is None:
                 break
@@ -173,3 +230,24 @@ class Sending:
         for tail in reversed(tails):
             found += tail.pieces
         return found
+
+
+def _turns(transcript: Transcript) -> dict[str, bool]:
+    """Whether models take messages of role ``system`` in mid-conversation, as snapshots say.
+
+    The first snapshot of a process has the prompt alone; the whole one follows the answer to
+    its first request.
+    """
+    found: dict[str, bool] = {}
+    for record in transcript.originals():
+        if record.type != names.ATTACHMENT or b'"prompt_snapshot"' not in record.raw:
+            continue
+        value = record.value("attachment")
+        if not isinstance(value, dict) or "cliPrefix" not in value:
+            continue
+        above = (transcript.answer_of(one) for one in transcript.above(record))
+        answer = next((one for one in above if one is not None), None)
+        if answer is not None:
+            turns = value.get("systemTurns") is True
+            found[answer.first.model] = turns or found.get(answer.first.model, False)
+    return found

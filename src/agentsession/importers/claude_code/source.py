@@ -20,6 +20,7 @@ from agentsession.importers.claude_code.looking import Log, key_of, look, string
 from agentsession.importers.claude_code.places import logs, others
 from agentsession.importers.claude_code.records import Record, records_of
 from agentsession.importers.claude_code.rules import Rules
+from agentsession.importers.claude_code.starting import Starts, starts_of
 
 
 @dataclass(slots=True)
@@ -37,6 +38,7 @@ class Conversation:
         title: what it is called.
         prompt: of a sub-agent whose log begins with an answer, what it was asked.
         warmup: whether the program started it by itself.
+        starts: when processes of the program are known to have begun near it.
         known_parent: whether the session it was spawned by is in the source.
         copies: other copies of its logs, which are not read.
         diverged: copies of its logs that went on in another way; they are among its logs.
@@ -52,6 +54,7 @@ class Conversation:
     title: str = ""
     prompt: str = ""
     warmup: bool = False
+    starts: Starts = field(default_factory=dict)
     known_parent: bool = True
     copies: list[Log] = field(default_factory=list)
     diverged: list[Log] = field(default_factory=list)
@@ -109,8 +112,10 @@ class Sources:
         self._fork([parents[group[0].name] for group in groups])
         for group in groups:
             self._sidechains(parents[group[0].name])
-        for log in agents:
-            self._agent(log, parents, folder)
+        own = [log for log in agents if self._agent(log, parents, folder).warmup]
+        starts = starts_of(own)
+        for parent in parents.values():
+            parent.starts = starts
 
     def _copy(self, folder: Folder) -> None:
         """Give the copies of logs to the conversations that these are of."""
@@ -159,7 +164,7 @@ class Sources:
                     name, [log], root, parent.id, call, title=prompt[:80]
                 )
 
-    def _agent(self, log: Log, parents: Mapping[str, Conversation], folder: Folder) -> None:
+    def _agent(self, log: Log, parents: Mapping[str, Conversation], folder: Folder) -> Conversation:
         parent = parents.get(log.session) or parents.get(_session_folder(log.path))
         call = string(log.meta.get("toolUseId"))
         if not call and parent is not None:
@@ -170,7 +175,7 @@ class Sources:
                 call = call or (other.agents.get(log.agent, "") if other.is_agent else "")
         call = call or _matching_call(log, parent)
         prompt = self._prompt_of(call) if log.unprompted else ""
-        if log.unprompted and not call and not _open_calls(parent):
+        if log.unprompted and not call and self._was_warmed_up(log, parent):
             prompt = names.WARMUP
         owner = log.session or (_session_folder(log.path) or log.name)
         name = agent_session(parent.id if parent is not None else owner, log.agent)
@@ -187,6 +192,16 @@ class Sources:
             known_parent=parent is not None,
         )
         _diverge(new, folder)
+        return new
+
+    def _was_warmed_up(self, log: Log, parent: Conversation | None) -> bool:
+        """Whether an agent can only be one that the program started by itself.
+
+        The process that did so often has a log without a record.
+        """
+        if parent is not None:
+            return not _open_calls(parent)
+        return any(stray.name == log.session for stray in self.strays)
 
     def _prompt_of(self, call: str) -> str:
         """What a call of an agent tool asked; empty for no call."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from agentsession import text
 from agentsession.importers.claude_code import names
-from agentsession.importers.claude_code.attachments import QUEUED, bare, injected, kind_of
+from agentsession.importers.claude_code.attachments import QUEUED, bare, injected, kind_of, tagged
 from agentsession.importers.claude_code.blocks import (
     Block,
     Made,
@@ -85,10 +85,13 @@ class Units:
         beside = record.beside()
         if self._replaced and not self._replaced.keys().isdisjoint(record.results):
             return self._shortened(record, role, beside)
-        item, origin = plain_user_item(record, role)
-        if item:
-            return [self._plain(record, item, origin, native=beside, hidden=record.is_meta)]
-        made = user_items(record.uuid, record.blocks, role)
+        if record.is_meta and record.value("ownNote") is True:
+            made = user_items(record.uuid, [tagged(block) for block in record.blocks], role)
+        else:
+            item, origin = plain_user_item(record, role)
+            if item:
+                return [self._plain(record, item, origin, native=beside, hidden=record.is_meta)]
+            made = user_items(record.uuid, record.blocks, role)
         return [
             self._piece(record, place, one, hidden=record.is_meta, native=b"" if place else beside)
             for place, one in enumerate(made)
@@ -163,6 +166,16 @@ class Units:
         native = b'{"attachments":[%b]}' % b",".join(attached)
         piece = self._piece(first, 0, made, hidden=hidden, native=native)
         piece.key, piece.role = key, "system"
+        return piece
+
+    def queued_turn(self, record: Record) -> Piece:
+        """Return what a user said in mid-turn, where the rest is the system's to say."""
+        told = injected(record)
+        words = "\n".join(bare(block) for block in told.blocks) if told is not None else ""
+        made = hidden_item(record.uuid, {"type": "text", "text": words}, "user")
+        native = record.beside(names.ENVELOPE | {"rendered"})
+        piece = self._piece(record, 0, made, native=native)
+        piece.key, piece.role = ("turn", record.uuid), "turn"
         return piece
 
     def variant(self, piece: Piece, blocks: Sequence[Block], record: Record) -> Piece:

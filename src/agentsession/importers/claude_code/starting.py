@@ -1,0 +1,78 @@
+"""Starting: where in a conversation a new process of the program began.
+
+No record says so. Releases from 2.0.30 to 2.1.28 start agents to warm their caches up when a
+process begins: where a folder has such agents, their times tell. Elsewhere it is a guess by
+how long the program took.
+
+Spec: claude-code 5.2, 6.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from agentsession.importers.claude_code import names
+from agentsession.importers.claude_code.looking import Log
+from agentsession.importers.claude_code.records import Record
+from agentsession.importers.claude_code.stamps import time_of
+from agentsession.timestamp import Timestamp
+
+_NEAR: Final = 4
+_START_UP: Final = 10_000_000
+_PAUSE: Final = 700_000_000
+_NOTICE: Final = "<task-notification>"
+
+Starts = Mapping[str, Sequence[int]]
+"""By release, when its processes began, in nanoseconds and in order."""
+
+
+def starts_of(logs: Iterable[Log]) -> Starts:
+    """Return when the agents began that processes start by themselves.
+
+    Args:
+        logs: the logs of these agents.
+    """
+    found: dict[str, list[int]] = {}
+    for log in logs:
+        time = time_of(log.first)
+        if time:
+            found.setdefault(log.release, []).append(Timestamp.parse(time).nanoseconds)
+    return {release: sorted(times) for release, times in found.items()}
+
+
+def starts_process(
+    records: Sequence[Record], chain: Sequence[Record], answer: Record, starts: Starts
+) -> bool:
+    """Return whether a new process seems to begin with the prompt in a chain.
+
+    Args:
+        records: those of the conversation.
+        chain: those between the prompt's answer and the answer before.
+        answer: the first record of the prompt's answer.
+        starts: when processes are known to have begun.
+    """
+    prompt = next((r for r in chain if r.type == names.USER and not r.results), None)
+    if prompt is None or prompt.index < 2:
+        return False
+    place = prompt.index - 1
+    while place >= 0 and prompt.index - place < _NEAR and records[place].type != names.QUEUE:
+        place -= 1
+    queued = records[place]
+    if queued.type != names.QUEUE:
+        return False
+    while place > 0 and records[place].type == names.QUEUE:
+        place -= 1
+    taken, asked, before = queued.nanoseconds, prompt.nanoseconds, records[place].nanoseconds
+    if taken is None or asked is None or before is None:
+        return False
+    known, end = starts.get(prompt.version), answer.nanoseconds
+    if known and end is not None:
+        # An agent whose own prompt is not stored is first heard of when it answers.
+        return bisect_right(known, end) > bisect_right(known, before)
+    if _NOTICE in str(prompt.message.get("content")):
+        return False
+    # A process that runs takes a queued prompt in at once. A new one needs a moment before it
+    # writes the prompt, and comes some time after what was before it.
+    return asked - taken >= _START_UP and taken - before >= _PAUSE
