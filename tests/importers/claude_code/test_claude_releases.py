@@ -651,3 +651,34 @@ def test_what_follows_a_compaction_stands_behind_what_it_kept(tmp_path: Path) ->
     log.write(tmp_path)
     sent = [user("In short"), said("Long ago."), user(tags("A file."), "On")]
     all_rebuilt(tmp_path, {1: [user("Go")], 2: sent})
+
+
+def test_a_snapshot_of_the_prompt_alone_takes_nothing_away(tmp_path: Path) -> None:
+    """One stands before the first request after a compaction: the tools are still there."""
+    tools = [{"name": "Bash", "description": "runs", "schema": {"type": "object"}}]
+    log = Log(version="2.1.290")
+    log.user("u1", "Go")
+    snapshot(log, "p1")
+    log.say("a1", "msg_0001", "Yes.")
+    snapshot(log, "p2", cliPrefix="You are.", tools=tools)
+    log.user("u2", "More")
+    log.say("a2", "msg_0002", "Sure.")
+    told = {"logicalParentUuid": "a2", "compactMetadata": {"trigger": "auto"}}
+    log.add("system", "b1", None, subtype="compact_boundary", **told)
+    log.user("s1", "In short", isCompactSummary=True)
+    log.user("u3", "On")
+    snapshot(log, "p3")
+    log.say("a3", "msg_0003", "Fine.")
+    log.write(tmp_path)
+    (session,) = sessions(tmp_path)
+    found = [
+        session.request_context(entry.id).settings
+        for entry in session.entries
+        if entry.type == "response"
+    ]
+    assert [settings.instructions for settings in found] == [
+        "Be good.",
+        "You are.\n\nBe good.",
+        "You are.\n\nBe good.",
+    ]
+    assert [len(settings.tools) for settings in found] == [0, 1, 1]

@@ -6,7 +6,7 @@ Spec: claude-code 2.2, 5.4.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -39,6 +39,11 @@ class Injected:
     blocks: tuple[Block, ...]
     role: str = "user"
     derived: bool = False
+
+
+def is_whole_snapshot(value: Mapping[str, Any]) -> bool:
+    """Return whether a prompt snapshot has all of a request's prompt, and its tools."""
+    return "cliPrefix" in value
 
 
 def kind_of(record: Record) -> str:

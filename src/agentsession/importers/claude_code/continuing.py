@@ -77,7 +77,7 @@ def is_continued(stretch: Stretch, rules: Rules) -> bool:
     before = stretch.before
     if before is None or before.calls or any(r.type in _SAID for r in stretch.chain):
         return False
-    stops = {record.stop_reason for record in before.records} - {None}
+    stops = [r.stop_reason for r in before.records if r.stop_reason is not None]
     # Early releases write a record before its answer ends, without the reason.
     return "max_tokens" in stops or not (stops or rules.usage_is_final)
 

@@ -235,6 +235,7 @@ _LOGGED: Final = "type sessionId agentId timestamp version"
 
 NESTED: Final[dict[str, Shape]] = {
     "turnPosition": shape("promptIndex turnIndex"),
+    "forkedFrom": shape("sessionId messageUuid"),
     "permissionDecision": shape("decision source reasonType ruleSource reasonCode"),
     "origin": shape("kind producer runId"),
     "commandRun": shape("command args"),

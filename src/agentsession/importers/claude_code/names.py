@@ -101,6 +101,7 @@ MEMBERS: Final = ENVELOPE | {
     "sourceToolAssistantUUID",
     "permissionMode",
     "origin",
+    "forkedFrom",
     "promptSource",
     "toolDenialKind",
     "queueSkipAttachments",

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentsession.importers.claude_code import names
-from agentsession.importers.claude_code.attachments import QUEUED, SNAPSHOT, injected, kind_of
+from agentsession.importers.claude_code.attachments import (
+    QUEUED,
+    SNAPSHOT,
+    injected,
+    is_whole_snapshot,
+    kind_of,
+)
 from agentsession.importers.claude_code.history import (
     Stretch,
     gathered,
@@ -243,7 +249,7 @@ def _turns(transcript: Transcript) -> dict[str, bool]:
         if record.type != names.ATTACHMENT or b'"prompt_snapshot"' not in record.raw:
             continue
         value = record.value("attachment")
-        if not isinstance(value, dict) or "cliPrefix" not in value:
+        if not isinstance(value, dict) or not is_whole_snapshot(value):
             continue
         above = (transcript.answer_of(one) for one in transcript.above(record))
         answer = next((one for one in above if one is not None), None)

@@ -14,6 +14,7 @@ from agentsession.canonical import sha256
 from agentsession.entries import ConfigEntry, ResponseEntry
 from agentsession.importers.accounts import Accounts
 from agentsession.importers.claude_code import names
+from agentsession.importers.claude_code.attachments import is_whole_snapshot
 from agentsession.importers.claude_code.calls import Calls
 from agentsession.importers.claude_code.lines import members_of, plain_members
 from agentsession.importers.claude_code.parting import parted
@@ -55,6 +56,7 @@ class Conf:
     cwd: str = ""
     branch: str = ""
     prompt: tuple[str, ...] = ()
+    prefix: str = ""
     tools: str = ""
     params: str = ""
 
@@ -173,19 +175,22 @@ class Writer:
         return [str(name) for name in before if name and name not in kept]
 
     def snapshot(self, node: Node, record: Record) -> Node:
-        """Append the system prompt and tools that a prompt snapshot holds."""
+        """Append the system prompt and tools that a prompt snapshot holds.
+
+        Before the first request of a process, and of a compacted history, there is one of the
+        prompt alone: what else was in force is.
+        """
         value = record.value("attachment")
         value = value if isinstance(value, dict) else {}
-        prefix, prompt = value.get("cliPrefix"), value.get("systemPrompt")
-        texts = [part for part in (prefix,) if isinstance(part, str) and part]
-        texts += [
-            part
-            for part in (prompt if isinstance(prompt, list) else ())
-            if isinstance(part, str) and part
-        ]
-        tools = [tool for tool in value.get("tools") or [] if isinstance(tool, dict)]
         conf = node.state if isinstance(node.state, Conf) else Conf()
-        wanted = replace(conf, prompt=tuple(texts), tools=sha256(text.encode(tools)))
+        is_whole = is_whole_snapshot(value)
+        prompt, prefix = value.get("systemPrompt"), value.get("cliPrefix")
+        prefix = (prefix if isinstance(prefix, str) else "") if is_whole else conf.prefix
+        every = [prefix, *(prompt if isinstance(prompt, list) else ())]
+        texts = [part for part in every if isinstance(part, str) and part]
+        tools = [tool for tool in value.get("tools") or [] if isinstance(tool, dict)]
+        named = sha256(text.encode(tools)) if is_whole or tools else conf.tools
+        wanted = replace(conf, prompt=tuple(texts), prefix=prefix, tools=named)
         self.snapshots += 1
         if wanted == conf:
             self._accounts.folded(record.number, node.entry_id)

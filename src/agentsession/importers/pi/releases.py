@@ -25,7 +25,9 @@ _REASONING_COUNTED: Final[Release] = (0, 84)
 _CONTEXT_EDITS: Final[Release] = (0, 87)
 
 _LATE: Final = ("durationMs", "rawStopReason", "thinkingLevel")
+_COUNTED: Final = frozenset({"reasoning", "cacheWrite1h"})
 _FAILED: Final = frozenset({"error", "aborted"})
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _TIME_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-", re.IGNORECASE)
 
 
@@ -56,6 +58,10 @@ def releases(transcript: Transcript) -> Mapping[int, Release]:
 
 def _floor(transcript: Transcript) -> Release:
     """Return the oldest release that can have written what gives nothing away."""
+    given = string(transcript.header.get("id"))
+    if given and transcript.version > 2 and not _UUID.fullmatch(given):
+        # The user named it, which no earlier release lets one do.
+        return _REASONING_COUNTED
     if _TIME_ID.match(transcript.session_id):
         return _TIME_IDS
     newest = last_release(transcript.home or transcript.path)
@@ -71,7 +77,7 @@ def _evidence(record: Record, version: int, floor: Release) -> Release | None:
     message = record.message
     if any(name in message for name in _LATE):
         return _CONTEXT_EDITS
-    if "reasoning" in mapping(message.get("usage")):
+    if not _COUNTED.isdisjoint(mapping(message.get("usage"))):
         return _REASONING_COUNTED
     if "responseId" in message:
         return max(_PLAIN_TEXTS, floor)

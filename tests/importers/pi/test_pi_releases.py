@@ -1,0 +1,84 @@
+"""Which release of pi sent a request, as its records give it away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pi_files import Lines, assistant, header, result, user, written
+
+from agentsession.importers.pi.releases import releases
+from agentsession.importers.pi.transcript import load
+
+RANDOM = "0a1b2c3d-0000-4000-8000-000000000000"
+TIMED = "01a22e3e-5428-7035-98b3-e80e60a1e3d3"
+USAGE = {"input": 10, "output": 2, "cacheRead": 0, "cacheWrite": 0}
+
+
+def told(place: Path, lines: Lines) -> list[tuple[int, int]]:
+    return list(releases(load(str(written(place / "s.jsonl", lines)))).values())
+
+
+def plain(name: str, parent: str, **more: Any) -> dict[str, Any]:
+    """An assistant's message that gives nothing away but what is named."""
+    entry = assistant(name, parent, "Yes.", **{"usage": USAGE, **more})
+    for member in {"responseId", "rawStopReason"} - more.keys():
+        del entry["message"][member]
+    return entry
+
+
+@pytest.mark.parametrize(
+    ("session", "more", "release"),
+    [
+        (RANDOM, {}, (0, 49)),
+        (RANDOM, {"responseId": "r"}, (0, 61)),
+        (TIMED, {}, (0, 73)),
+        (TIMED, {"responseId": "r"}, (0, 73)),
+        (TIMED, {"usage": {**USAGE, "reasoning": 0}}, (0, 84)),
+        (TIMED, {"usage": {**USAGE, "cacheWrite1h": 0}}, (0, 84)),
+        ("mine", {"responseId": "r"}, (0, 84)),
+        (TIMED, {"rawStopReason": "stop"}, (0, 87)),
+        (TIMED, {"durationMs": 5}, (0, 87)),
+    ],
+)
+def test_what_a_message_gives_away(
+    tmp_path: Path, session: str, more: dict[str, Any], release: tuple[int, int]
+) -> None:
+    lines = [header(session), user("u1", None), plain("a1", "u1", **more)]
+    assert told(tmp_path, lines) == [release]
+
+
+def test_a_timed_tool_is_of_the_newest(tmp_path: Path) -> None:
+    lines = [
+        header(TIMED),
+        user("u1", None),
+        plain("a1", "u1", durationMs=5),
+        result("r1", "a1", "c1", "out", durationMs=7),
+        plain("a2", "r1", durationMs=5),
+    ]
+    assert told(tmp_path, lines) == [(0, 87), (1, 0)]
+
+
+def test_a_failed_message_is_of_the_release_before_it(tmp_path: Path) -> None:
+    lines = [
+        header(RANDOM),
+        user("u1", None),
+        plain("a1", "u1", responseId="r"),
+        user("u2", "a1"),
+        plain("a2", "u2", stopReason="error"),
+    ]
+    assert told(tmp_path, lines) == [(0, 61), (0, 61)]
+
+
+@pytest.mark.parametrize(("version", "release"), [(None, (0, 30)), (2, (0, 37))])
+def test_old_files_say_their_version(
+    tmp_path: Path, version: int | None, release: tuple[int, int]
+) -> None:
+    head = header(RANDOM, version=version)
+    lines = [head, user("u1", None), plain("a1", "u1")]
+    if version is None:
+        del head["version"]
+        for line in lines[1:]:
+            del line["id"], line["parentId"]
+    assert told(tmp_path, lines) == [release]
