@@ -6,7 +6,6 @@ Spec: claude-code, decisions D3 to D8.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +26,7 @@ from agentsession.importers.claude_code.requestlog import CannotRebuild, Request
 from agentsession.importers.claude_code.rules import Rules
 from agentsession.importers.claude_code.sending import Sending, Tail
 from agentsession.importers.claude_code.source import Conversation, Sources
+from agentsession.importers.claude_code.splitting import own_records
 from agentsession.importers.claude_code.transcript import Answer, Transcript
 from agentsession.importers.claude_code.units import Times, Units, replaced_in
 from agentsession.importers.claude_code.writing import Writer
@@ -57,7 +57,7 @@ class Conversion:
         self._has_copies = len({log.name for log in logs}) < len(logs)
         self.accounts = Accounts(CODES)
         every = source.records(conversation)
-        mine = _split(every, conversation)
+        mine = own_records(every, conversation)
         self._open(mine)
         self.records = mine
         self.transcript = Transcript(mine)
@@ -331,41 +331,30 @@ class Conversion:
         if stretch.boundary is not None:
             node, pieces = self.compacting.node(stretch.boundary)
             return self.compacting.after(node, pieces, stretch, tail, answer.first)
-        if not self._speaks_alike(stretch, answer):
-            return self._said_anew(stretch, tail, answer, rules, turns=turns)
         node = self.extend(self.base(stretch), tail, answer.first)
-        if self.sending.resumed(stretch, rules, answer):
-            node = self._as_loaded(node, stretch, rules, answer.first)
+        resumed = self.sending.resumed(stretch, rules, answer)
+        if resumed or not self._speaks_alike(stretch, answer):
+            whole = self.sending.whole(stretch, until, rules, file, turns=turns, strict=resumed)
+            node = self._told_anew(node, whole, answer.first, resumed=resumed)
         return self.continuing.asked(node, stretch, answer, rules)
 
     def _speaks_alike(self, stretch: Stretch, answer: Answer) -> bool:
-        """Whether a request's model is spoken to like that of the request before."""
+        """Whether a request's model is told the history like that of the request before."""
         before, turns = stretch.before, self.sending.turns
         return before is None or turns(before.first.model) == turns(answer.first.model)
 
-    def _said_anew(
-        self, stretch: Stretch, tail: Tail, answer: Answer, rules: Rules, *, turns: bool
+    def _told_anew(
+        self, node: Node, whole: Sequence[Piece], record: Record, *, resumed: bool
     ) -> Node:
-        """Fold a history that another kind of model is told in another way."""
-        first = answer.first
-        pieces = self.sending.whole(stretch, first.index, rules, first.file, turns=turns)
-        node = (
-            self.fold(self.done(stretch.before), pieces, first)
-            if stretch.before
-            else self.draft.root
-        )
-        for sent in tail.sent:
-            if self.accounts.is_open(sent.number):
-                self.accounts.folded(sent.number, node.entry_id)
-        return self.extend(node, replace(tail, pieces=[]), first)
+        """Fold what a resume lost, or another kind of model is told in another way.
 
-    def _as_loaded(self, node: Node, stretch: Stretch, rules: Rules, record: Record) -> Node:
-        """Fold what a resume lost. Spec: claude-code 5.2."""
-        whole = self.sending.whole(stretch, record.index, rules, record.file, strict=True)
+        Spec: claude-code 5.2, 5.4.
+        """
         keys, _ = self.draft.keys_at(node)
         if [piece.key for piece in whole] == keys or not whole:
             return node
-        self.accounts.find("lost-by-loader", record.where)
+        if resumed:
+            self.accounts.find("lost-by-loader", record.where)
         return self.fold(node, whole, record)
 
     def extend(self, base: Node, tail: Tail, record: Record) -> Node:
@@ -430,27 +419,6 @@ class Conversion:
         self.accounts.find("history-folded", record.where)
         units = [piece.unit for piece in pieces]
         return self.draft.fold(node, units, record.where, self.times.of(record))
-
-
-def _split(records: Sequence[Record], conversation: Conversation) -> list[Record]:
-    """The records of a conversation, among those of its files."""
-    if conversation.logs[0].is_agent:
-        return list(records)
-    file, known, roots = -1, set[str](), dict[str, str]()
-    mine: list[Record] = []
-    for record in records:
-        if record.file != file:
-            # A file alone says whose its records are: not all of them have the same agents.
-            file, roots = record.file, {}
-            known = set(conversation.logs[file].sidechains)
-        root = ""
-        if record.is_tree and record.is_sidechain:
-            root = roots.get(record.parent, "") if record.parent else record.uuid
-            # A sub-agent whose beginning is lost stays with its parent.
-            root = roots.setdefault(record.uuid, root if root in known else "")
-        if root == conversation.chain:
-            mine.append(record)
-    return mine
 
 
 def _told(record: Record) -> dict[str, object]:

@@ -249,6 +249,7 @@ def _turns(transcript: Transcript) -> dict[str, bool]:
         if record.type != names.ATTACHMENT or b'"prompt_snapshot"' not in record.raw:
             continue
         value = record.value("attachment")
+        record.forget()
         if not isinstance(value, dict) or not is_whole_snapshot(value):
             continue
         above = (transcript.answer_of(one) for one in transcript.above(record))
