@@ -30,10 +30,8 @@ def joined(first: Converted, other: Converted) -> Converted:
     store = MemoryStore()
     merge(store, first.session, _FORMAT)
     done = merge(store, other.session, _FORMAT)
-    ids = done.ids
     records = tuple(
-        msgspec.structs.replace(one, entry_ids=tuple(ids.get(name, name) for name in one.entry_ids))
-        for one in other.records
+        msgspec.structs.replace(one, entry_ids=done.written(one.entry_ids)) for one in other.records
     )
     session = store.open(first.session.id)
     return replace(

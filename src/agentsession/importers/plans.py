@@ -26,6 +26,7 @@ from agentsession.importers.identity import (
     is_imported,
     migrated,
 )
+from agentsession.importers.repeating import is_note, unrepeated
 from agentsession.reading import load
 from agentsession.record_entries import InfoEntry, LabelEntry, LinkEntry
 from agentsession.session import Session
@@ -84,6 +85,8 @@ class Plan:
         findings: what is worth telling.
         ids: the ids entries are written under, by those they were converted with, where
             these are others.
+        held: by the id that a note was converted with, the entries that keep what it keeps,
+            where the store has had that, or part of it, before.
     """
 
     action: Action
@@ -91,6 +94,13 @@ class Plan:
     leaf: str | None = None
     findings: tuple[Finding, ...] = ()
     ids: Mapping[str, str] = field(default_factory=dict)
+    held: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def written(self, entry_ids: Iterable[str]) -> tuple[str, ...]:
+        """Return the ids that entries have in the store, by those they were converted with."""
+        return tuple(
+            name for one in entry_ids for name in self.held.get(one) or (self.ids.get(one, one),)
+        )
 
 
 def plan(stored: Session | None, converted: Session, to: str = FORMATS[0]) -> Plan:
@@ -133,10 +143,13 @@ class _Merging:
     def __init__(self, stored: Session, converted: Session, entries: Sequence[Entry]) -> None:
         self.stored = stored
         self.converted = converted
-        self.new = [entry for entry in entries if entry.id not in stored]
+        new = [entry for entry in entries if entry.id not in stored]
         others = [entry for entry in stored.entries if entry.id not in converted]
         self.gone = [entry for entry in others if is_imported(entry)]
         self.users = [entry for entry in others if not is_imported(entry)]
+        self._taken: set[str] = set()
+        left = unrepeated(stored, new, self._rewritten)
+        self.new, self._moved, self._held = left.entries, left.moved, left.held
 
     def plan(self) -> Plan:
         findings = []
@@ -154,16 +167,16 @@ class _Merging:
         if self._leaf_is_the_users():
             findings.append(_finding(USER_LEAF, self.stored))
         appended = [*self.new, *self._named(leaf)]
-        appended += [self._own(tie.moved(ts=self._now()), leaf, "tie", ()) for tie in ties]
+        appended += [self._own(tie.moved(ts=self._now()), leaf, "tie") for tie in ties]
         reached = _leaf_of(self.stored, appended)
         if reached != leaf and self._leaves_leaf():
             leaf = reached
         if reached != leaf and not self._is_remark_below(reached, leaf, appended):
-            appended.append(self._marked(leaf, appended))
+            appended.append(self._marked(leaf))
             reached = leaf
         if appended and action is Action.UNCHANGED:
             action = Action.GROWN
-        return Plan(action, tuple(appended), reached, tuple(findings))
+        return Plan(action, tuple(appended), reached, tuple(findings), held=self._held)
 
     @staticmethod
     def _said(entries: Iterable[Entry]) -> list[Entry]:
@@ -214,7 +227,8 @@ class _Merging:
         Where a user set it: what stands behind the user's last entry, imports wrote.
         """
         if not self._leaf_is_the_users():
-            return reopened_leaf(self.converted)
+            leaf = reopened_leaf(self.converted)
+            return self._moved.get(leaf or "", leaf)
         entries = self.stored.entries
         last = entries.index(self.users[-1])
         return _leaf_among(self.stored, entries[: last + 1])
@@ -225,19 +239,25 @@ class _Merging:
         new = [e.name for e in self.new if isinstance(e, InfoEntry) and e.name]
         if not given or given[-1] == (new[-1] if new else self.stored.name):
             return []
-        return [self._own(InfoEntry(given[-1], ts=self._now()), leaf, "name", ())]
+        return [self._own(InfoEntry(given[-1], ts=self._now()), leaf, "name")]
 
-    def _marked(self, leaf: str | None, appended: Sequence[Entry]) -> Entry:
+    def _marked(self, leaf: str | None) -> Entry:
         label = LabelEntry(leaf or "", LEAF_LABEL, ts=self._now())
-        return self._own(label, leaf, "leaf", appended)
+        return self._own(label, leaf, "leaf")
 
-    def _own(self, entry: Entry, parent: str | None, role: str, appended: Sequence[Entry]) -> Entry:
+    def _rewritten(self, note: Entry, parent: str | None) -> Entry:
+        return self._own(note, parent, "unknown")
+
+    def _own(self, entry: Entry, parent: str | None, role: str) -> Entry:
         """An entry of the merge's own, under an id that is free."""
-        taken = {imported_id(other) for other in (*self.stored.entries, *appended)}
+        if not self._taken:
+            both = (*self.stored.entries, *self.converted.entries)
+            self._taken = {imported_id(other) for other in both}
         new = entry_id(parent, "", role, entry)
-        while new in taken:
+        while new in self._taken:
             role += "+"
             new = entry_id(parent, "", role, entry)
+        self._taken.add(new)
         if versions.has_content_ids(self.stored.header.version):
             return hashed(entry, parent, new, self.stored.id, self._now())
         return entry.moved(parent=parent, id=new)
@@ -251,16 +271,20 @@ class _Merging:
     ) -> bool:
         """Whether what was reached is a merge's own remark, below the leaf wanted.
 
-        That is a name it restored, or a link that the header does not say.
+        That is a name it restored, a link that the header does not say, or what is left of a
+        note that the store has had in part.
         """
         new = {entry.id: entry for entry in appended}
-        found = new.get(reached or "") or self.stored.get(reached or "")
-        return (
-            isinstance(found, (InfoEntry, LinkEntry))
-            and found.parent == leaf
-            and found.id not in self.converted
-            and is_imported(found)
-        )
+        at = reached
+        while True:
+            found = new.get(at or "") or self.stored.get(at or "")
+            if found is None or found.id in self.converted or not is_imported(found):
+                return False
+            if not (isinstance(found, (InfoEntry, LinkEntry)) or is_note(found)):
+                return False
+            if found.parent == leaf:
+                return True
+            at = found.parent
 
 
 def _anchors(entries: Iterable[Entry]) -> dict[str, str | None]:

@@ -251,12 +251,10 @@ def _problem(error: Exception) -> str:
 
 def _as_written(converted: Converted, done: Plan) -> Converted:
     """The account of a session's records with the ids that its entries were written under."""
-    if not done.ids:
+    if not done.ids and not done.held:
         return converted
     records = tuple(
-        msgspec.structs.replace(
-            record, entry_ids=tuple(done.ids.get(one, one) for one in record.entry_ids)
-        )
+        msgspec.structs.replace(record, entry_ids=done.written(record.entry_ids))
         for record in converted.records
     )
     return replace(converted, records=records)

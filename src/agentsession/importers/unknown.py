@@ -31,6 +31,9 @@ SENTENCES: Final = {
 }
 """What the codes mean."""
 
+NOTED: Final = "unknown"
+"""The member of a note in which an importer keeps what no other entry holds."""
+
 LOUD: Final = 20
 """One part in so many of a file may be unknown before that is loud."""
 
@@ -228,6 +231,15 @@ def _short(name: object) -> str:
     return f"{shown}…" if len(words) > _LONGEST else shown
 
 
+def noted(*kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a note says that keeps something of some records.
+
+    Args:
+        kept: of each ``record`` its name, and ``members`` by their place in it.
+    """
+    return {NOTED: list(kept)}
+
+
 @dataclass(slots=True)
 class Unknown:
     """What a conversion met that is not known.
@@ -277,7 +289,7 @@ class Unknown:
     @property
     def note(self) -> dict[str, Any]:
         """What is to be kept in an entry that trails; empty for nothing."""
-        return {"unknown": list(self.kept.values())} if self.kept else {}
+        return noted(*self.kept.values()) if self.kept else {}
 
     def noted(self, entry_id: str) -> None:
         """Say that this entry holds what no other does."""

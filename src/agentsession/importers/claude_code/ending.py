@@ -13,11 +13,12 @@ from agentsession import text
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.attachments import SNAPSHOT, kind_of
 from agentsession.importers.claude_code.history import is_sent, stretch_to
+from agentsession.importers.claude_code.known import OTHERS
 from agentsession.importers.claude_code.lines import is_blank
 from agentsession.importers.claude_code.measuring import Measuring
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.drafting import Node
-from agentsession.importers.unknown import Unknown
+from agentsession.importers.unknown import NOTED, Unknown
 from agentsession.record_entries import InfoEntry, LinkEntry, QueuedEntry
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ _LISTED: Final = frozenset(
 )
 """Bookkeeping of which each record counts, not only the last."""
 
+_NOTED: Final = NOTED.encode()
 _COPY: Final = 2048
 """Undo copies above this size are left out."""
 
@@ -176,7 +178,7 @@ class Ending:
         if record.type == names.ATTACHMENT and kind_of(record) == SNAPSHOT:
             self._accounts.left_out(record.number, "not-sent-yet")
             return
-        value = text.parse(record.beside(frozenset({"sessionId"})) or b"{}")
+        value = text.parse(record.beside(_said_elsewhere(record)) or b"{}")
         if group:
             self._kept.setdefault(group, []).append(value)
         elif record.type in _LISTED:
@@ -227,8 +229,6 @@ class Ending:
                 node = self._queued(node, record)
             else:
                 node = self._unsent(node, record, ts)
-        for record in self._unknown:
-            node = self._keep_unknown(node, record, ts, unknown)
         for value in self._kept.get(names.CONTINUED, ()):
             name = value.get("continuedInSessionId") if isinstance(value, dict) else None
             if isinstance(name, str) and name:
@@ -239,13 +239,18 @@ class Ending:
             node = conversion.draft.add(node, InfoEntry(title), conversion.id, "title", ts)
         if not self._kept.get("queue"):
             self._kept.pop("queue", None)
-        told = {"session": self._kept, **unknown.note}
+        told = {"session": self._kept}
         node = conversion.draft.note(node, told, conversion.id, "session", ts)
-        unknown.noted(node.entry_id)
         for record in conversion.records:
             if record.noted:
                 code = "not-sent-yet" if record.noted == "waiting" else "bookkeeping"
                 self._accounts.folded(record.number, node.entry_id, code=code)
+        # Nothing else stands below what a grown file says again, so that a store has it once.
+        for record in self._unknown:
+            node = self._keep_unknown(node, record, ts, unknown)
+        if unknown.note:
+            node = conversion.draft.note(node, unknown.note, conversion.id, "unknown", ts)
+            unknown.noted(node.entry_id)
 
     def _unsent(self, node: Node, record: Record, ts: str) -> Node:
         """Keep what was shown and is not going to be sent, such as a notice of an error."""
@@ -279,7 +284,7 @@ class Ending:
         kept = record.beside(frozenset()) or b"{}"
         node = conversion.draft.note(
             node,
-            b'{"record":%b}' % kept,
+            b'{"%b":[{"record":%b,"members":%b}]}' % (_NOTED, text.encode(record.where), kept),
             record.where,
             "unknown",
             record.time or ts,
@@ -325,3 +330,13 @@ class Ending:
                 found["input_tokens"] += usage.get("input_tokens", 0)
                 found["output_tokens"] += usage.get("output_tokens", 0)
         return found
+
+
+def _said_elsewhere(record: Record) -> frozenset[str]:
+    """The members that the entry that trails does not repeat: it is written with every growth.
+
+    What is not known of a record has a note of its own.
+    """
+    known = OTHERS.get(record.type)
+    strange = record.members.keys() - known.members if known is not None else ()
+    return frozenset({"sessionId", *strange})

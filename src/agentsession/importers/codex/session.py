@@ -218,13 +218,13 @@ class Conversion:
         name = told.names.get(self._thread) or (names[-1] if names else "")
         if name:
             writer.add(InfoEntry(name), self._thread, "title", "")
-        unknown = self._reading.unknown
-        if unknown.note:
-            unknown.noted(writer.note(unknown.note, self._thread, "unknown", ""))
         files: dict[str, Any] = {"files": [rollout.name for rollout in self._files]}
         if self._current.archived:
             files["archived"] = True
         writer.note({"thread": files}, self._thread, "thread", "")
+        unknown = self._reading.unknown
+        if unknown.note:
+            unknown.noted(writer.note(unknown.note, self._thread, "unknown", ""))
 
     def _in_flight(self) -> None:
         """Keep what was on its way below the last entry: it becomes items when it goes on."""
