@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from claude_files import Log, RequestLog
 from recordings import verify_paths
 
 from agentsession.entries import ItemEntry, ResponseEntry
 from agentsession.importers.claude_code.fidelity import profile_of_response, sessions
 from agentsession.migration import migrate
+from agentsession.record_entries import DecisionEntry, DispatchEntry
 from agentsession.session import Session
 from agentsession.wire import request_pieces, target_of
 from agentsession.wire.profiles_claude_code import claude_code_messages
@@ -127,3 +129,55 @@ def test_a_result_that_comes_on_the_branch_alone(tmp_path: Path) -> None:
         assert isinstance(held, ItemEntry)
         assert held.item.call_id == entry.call_id  # type: ignore[union-attr]
     assert about
+
+
+def told(session: Session) -> list[str]:
+    """What the path says of its calls, in order."""
+    found = []
+    for entry in session.path():
+        if isinstance(entry, DecisionEntry):
+            found.append(f"{entry.verdict} {entry.call_id}")
+        elif isinstance(entry, DispatchEntry):
+            found.append(f"dispatch {entry.call_id}")
+        elif isinstance(entry, ItemEntry) and entry.item.type == "function_call_output":
+            found.append(f"{entry.item['output']} {entry.item.call_id}")
+    return found
+
+
+@pytest.mark.parametrize("denied", [0, 1])
+def test_calls_of_one_id_in_one_answer_have_their_own_results(denied: int, tmp_path: Path) -> None:
+    log = Log(version="2.1.332")
+    log.user("u1", "Go")
+    log.call("a1", "m1", "c1")
+    log.call("a2", "m1", "c1", input={"command": "rm"})
+    for at, name in enumerate(("one", "two")):
+        more = {"toolDenialKind": "user-rejected"} if at == denied else {}
+        log.result(f"r{at}", "c1", name, parent="a2", **more)
+    log.say("a3", "m2", "Done.")
+    log.write(tmp_path)
+    session = only(tmp_path)
+    verify_paths(session)
+    verbs = ["reject" if at == denied else "dispatch" for at in range(2)]
+    assert calls(session) == ["c1", "c1-2"]
+    assert told(session) == [f"{verbs[0]} c1", "one c1", f"{verbs[1]} c1-2", "two c1-2"]
+    _, (*_, (role, results)) = sent(session)
+    assert role == "user"
+    assert [(b["tool_use_id"], b["content"]) for b in results] == [("c1", "one"), ("c1", "two")]
+
+
+@pytest.mark.parametrize("denied", [0, 1])
+def test_of_a_call_with_two_results_the_first_says_what_became_of_it(
+    denied: int, tmp_path: Path
+) -> None:
+    log = Log(version="2.1.332")
+    log.user("u1", "Go")
+    log.call("a1", "m1", "c1")
+    for at, name in enumerate(("one", "two")):
+        more = {"toolDenialKind": "user-rejected"} if at == denied else {}
+        log.result(f"r{at}", "c1", name, **more)
+    log.say("a3", "m2", "Done.")
+    log.write(tmp_path)
+    session = only(tmp_path)
+    verify_paths(session)
+    verb = "reject" if denied == 0 else "dispatch"
+    assert told(session) == [f"{verb} c1", "one c1", "two c1"]

@@ -125,3 +125,21 @@ def test_a_zero_byte_in_ids_costs_no_session(tmp_path: Path) -> None:
     assert report.ok, report.more["alarms"]
     found = sorted(answers(session) for session in stored(tmp_path / "store"))
     assert found == [["m1", "m2"], ["m3"]]
+
+
+@pytest.mark.parametrize("name", [{"a": 1}, ["a"], 1, None])
+def test_a_tool_whose_name_is_none_costs_no_session(name: Any, tmp_path: Path) -> None:
+    log = Log(version="2.1.332")
+    for turn, tool in enumerate(("Bash", name, "Read")):
+        tools = [{"name": tool, "description": "runs", "schema": {"type": "object"}}]
+        log.add("attachment", f"x{turn}", attachment={"type": "prompt_snapshot", "tools": tools})
+        log.user(f"u{turn}", "Go")
+        log.say(f"a{turn}", f"m{turn}", "Done.")
+    log.write(tmp_path / "home")
+    report = imported(tmp_path / "home", tmp_path / "store")
+    assert report.ok, report.more["alarms"]
+    (session,) = stored(tmp_path / "store")
+    assert answers(session) == ["m0", "m1", "m2"]
+    assert [tool["name"] for tool in session.context().settings.tools if tool["name"] != name] == [
+        "Read"
+    ]

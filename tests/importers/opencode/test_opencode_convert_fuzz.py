@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -78,8 +79,14 @@ def damaged(draw: st.DataObject, raw: bytes) -> bytes:
     return json.dumps(value).replace("Infinity", "1e400").encode()
 
 
+CALL = re.compile(rb'("callID": ?)"[^"]*"')
+
+
 def fuzzed_messages(draw: st.DataObject, records: tuple[MessageRecord, ...]) -> list[MessageRecord]:
     found = []
+    calls = [one for record in records for part in record.parts for one in CALL.findall(part.raw)]
+    # Calls may have one id, or any of two.
+    alike = draw.draw(st.sampled_from([[], [], ["c"], ["c", "d"]])) if calls else []
     for record in records:
         fate = draw.draw(st.integers(0, 11))
         if fate == 0:
@@ -94,6 +101,9 @@ def fuzzed_messages(draw: st.DataObject, records: tuple[MessageRecord, ...]) -> 
             if odds == 0:
                 continue
             text = damaged(draw, part.raw) if odds == 1 else part.raw
+            if alike:
+                call = draw.draw(st.sampled_from(alike))
+                text = CALL.sub(rb'\1"%b"' % call.encode(), text)
             one = decode_part(part.unit, part.id, name, record.session_id, text)
             parts += [one, one] if odds == 2 else [one]
         made = msgspec.structs.replace(made, parts=tuple(parts))

@@ -1,7 +1,8 @@
 """Calls: which entries hold a session's calls, each under a call id of its own.
 
 A request can hold a call once more on another branch: after an answer that it cut, or with
-arguments that it spelled anew. For the session that is another call, and it gets another id.
+arguments that it spelled anew; and a damaged log can have two calls of one id in one answer. For
+the session that is another call, and it gets another id.
 
 Spec: later drafts 8.
 """
@@ -12,6 +13,7 @@ from typing import Final
 
 from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.drafting import Node
+from agentsession.importers.settling import Settled
 
 _CALL: Final = "tool_use"
 _FAR: Final = 400
@@ -21,8 +23,11 @@ class Calls:
     """The calls of a session that is being written, by the ids their provider gave them."""
 
     def __init__(self) -> None:
+        self._told = Settled()
+        self._answered = Settled()
         self._nodes: dict[str, list[Node]] = {}
         self._names: dict[str, str] = {}
+        self._answers: dict[str, str] = {}
 
     def named(self, node: Node, piece: Piece) -> Piece:
         """Return a unit as it is to be written below a node: under the call id it has there."""
@@ -44,34 +49,62 @@ class Calls:
             at += 1
         return f"{call}-{at}"
 
-    def written(self, node: Node, call: str, name: str) -> None:
-        """Take in the node that holds a call.
+    def written(self, node: Node, piece: Piece, name: str) -> None:
+        """Take in the node that holds a call, or its result.
 
         Args:
             node: the node.
-            call: the id the provider gave the call.
+            piece: the call or the result, under the id that the provider gave the call.
             name: the call id it was written under.
         """
+        call = piece.call_id
+        if piece.kind != _CALL:
+            self._answered.take(name, node)
+            return
         self._nodes.setdefault(call, []).append(node)
+        self._answers[node.entry_id] = piece.response
         if name != call:
             self._nodes[name] = [node]
             self._names[node.entry_id] = name
+
+    def told(self, node: Node, name: str) -> None:
+        """Take in a decision about a call, or its dispatch, under the call id it has here."""
+        self._told.take(name, node)
+
+    def is_settled(self, node: Node, name: str) -> bool:
+        """Return whether the path to a node says already what became of a call."""
+        return self._answered.knows(name, node) or self._told.knows(name, node)
 
     def name(self, home: str, call: str) -> str:
         """Return the call id that a call has in the entry that holds it."""
         return self._names.get(home, call)
 
     def home(self, node: Node, call: str) -> str:
-        """Return the entry on the path that holds a call; empty when there is none."""
+        """Return the entry on the path that holds a call; empty when there is none.
+
+        Of several in one answer that is the first one without a result.
+        """
         written = self._nodes.get(call)
         if written is None:
             return ""
+        found: list[str] = []
         at: Node | None = node.context
         for _ in range(_FAR):
             if at is None:
-                return ""
+                break
             if at in written:
-                return at.entry_id
+                if found and self._answers[at.entry_id] != self._answers[found[0]]:
+                    break
+                found.append(at.entry_id)
+                if len(written) == 1:
+                    break
             at = at.parent.context if at.parent is not None else None
-        # So far up there is hardly any call, and looking on would cost too much.
-        return written[0].entry_id if len(written) == 1 else ""
+        else:
+            # So far up there is hardly any call, and looking on would cost too much.
+            found = found or [one.entry_id for one in written if len(written) == 1]
+        waiting = (
+            home
+            for home in reversed(found if len(found) > 1 else [])
+            if not self._answered.knows(self.name(home, call), node)
+        )
+        return next(waiting, found[0] if found else "")

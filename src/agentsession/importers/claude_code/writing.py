@@ -110,8 +110,8 @@ class Writer:
         """Append a unit; its records, and others it was made of, are accounted for."""
         named = self._calls.named(node, piece)
         new = self.draft.put_text(node, named)
-        if piece.kind == "tool_use":
-            self._calls.written(new, piece.call_id, named.call_id)
+        if piece.call_id:
+            self._calls.written(new, piece, named.call_id)
         if piece.record >= 0:
             self._accounts.entry(piece.record, new.entry_id)
         for record in records:
@@ -170,9 +170,9 @@ class Writer:
 
     @staticmethod
     def _dropped(node: Node, tools: Sequence[Mapping[str, Any]]) -> list[str]:
-        kept = {tool.get("name") for tool in tools}
+        kept = [tool.get("name") for tool in tools]
         before = [tool.get("name") for tool in node.settings.tools]
-        return [str(name) for name in before if name and name not in kept]
+        return [name for name in before if isinstance(name, str) and name and name not in kept]
 
     def snapshot(self, node: Node, record: Record) -> Node:
         """Append the system prompt and tools that a prompt snapshot holds.
@@ -332,13 +332,14 @@ class Writer:
     def _decide(self, node: Node, record: Record, call: str, target: str, agent: str) -> Node:
         child = self._children[record.file].get(call, "")
         call = self._calls.name(target, call)
+        is_settled = self._calls.is_settled(node, call)
         decision: Any = None
         denial = ""
         members = record.members
         if "permissionDecision" in members or "toolDenialKind" in members:
             decision, denial = record.value("permissionDecision"), record.text("toolDenialKind")
         rejected = bool(denial)
-        if isinstance(decision, dict) or denial:
+        if not is_settled and (isinstance(decision, dict) or denial):
             decision = decision if isinstance(decision, dict) else {}
             rejected = decision.get("decision") == "reject" or bool(denial)
             source = decision.get("source")
@@ -354,14 +355,19 @@ class Writer:
             )
             node = self._add(node, entry, record, f"decision {call}")
         if rejected:
+            self._calls.told(node, call)
             return node
         if agent:
             child = child or f"{record.text('sessionId')}-agent-{agent}"
         if child:
             node = self._add(node, LinkEntry.subsession(child, call), record, f"link {call}")
+        if is_settled:
+            return node
         body = b'"call_id":%b,"target":"%b"' % (string_text(call), target.encode())
         role, ts = f"dispatch {call}", record.time or self._times.of(record)
-        return self.draft.place(node, DispatchEntry, body, record.where, role=role, ts=ts)
+        node = self.draft.place(node, DispatchEntry, body, record.where, role=role, ts=ts)
+        self._calls.told(node, call)
+        return node
 
 
 _SHORT: Final = 256

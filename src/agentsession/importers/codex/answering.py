@@ -214,7 +214,7 @@ class Answering:
             self._linked.add(child)
             writer.add(LinkEntry.subsession(child, call), call, "link", time)
         home = self._homes.get(call, "")
-        if not home or not call:
+        if not home or not call or writer.settled.knows(call, writer.node):
             return
         if tools.is_rejected(output):
             entry = DecisionEntry(call, home, "reject", "human", reason=tools.REJECTED)

@@ -19,6 +19,7 @@ from agentsession.importers.codex.lines import mapping
 from agentsession.importers.codex.units import Unit
 from agentsession.importers.drafting import Node, TreeDraft
 from agentsession.importers.segments import Segment
+from agentsession.importers.settling import Settled
 from agentsession.importers.telling import Told, tell
 from agentsession.items import Item
 
@@ -62,6 +63,7 @@ class Writer:
         configured: the settings in force there, in the importer's own words.
         at: the time of the last record that had one.
         segment: what the run that is open holds; ``None`` where that is not watched.
+        settled: the calls that have their output.
     """
 
     draft: TreeDraft
@@ -70,6 +72,7 @@ class Writer:
     configured: Mapping[str, Any] = field(default_factory=dict)
     at: str = _FALLBACK
     segment: Segment | None = None
+    settled: Settled = field(default_factory=Settled)
     _folds: int = 0
     _before: dict[int, _Before] = field(default_factory=dict)
     _keys: int = 0
@@ -114,6 +117,8 @@ class Writer:
             ),
         )
         self.path.append(unit)
+        if unit.is_result:
+            self.settled.take(unit.call_id, self.node)
         if response and unit.is_call:
             self._callers.add(response)
         if self.segment is not None:

@@ -185,7 +185,7 @@ class _Conversion(Writing):
     def _dispatched(self, entry: Native, node: Node) -> Node:
         """Write when a tool began to run, where that was recorded. Spec: pi 4."""
         found = dispatch_of(entry, node, self._items, self._times[entry.place])
-        if found is None:
+        if found is None or self._answered.knows(found[0]["call_id"], node):
             return node
         members, ts = found
         return self._told(node, DispatchEntry, members, entry.name, role="dispatch", ts=ts)

@@ -28,6 +28,7 @@ from agentsession.importers.pi.transcript import Native, Transcript
 from agentsession.importers.pi.turns import Turns
 from agentsession.importers.pi.usage import is_odd, usage_of
 from agentsession.importers.pi.window import Lowered, Window, build
+from agentsession.importers.settling import Settled
 from agentsession.importers.telling import Told, tell
 from agentsession.parts import Harness
 from agentsession.record_entries import RunEntry
@@ -65,6 +66,7 @@ class Writing:
         self._homes: dict[int, str] = {}
         # By entry, the call it holds; ``None`` where a user says something.
         self._items: dict[str, str | None] = {}
+        self._answered = Settled()
         self._folds: set[str] = set()
         self._newest = ""
         self._turns = Turns()
@@ -194,6 +196,8 @@ class Writing:
         kind = unit.item.get("type")
         if kind == "function_call":
             self._items[node.entry_id] = string(unit.item.get("call_id"))
+        elif kind == "function_call_output":
+            self._answered.take(string(unit.item.get("call_id")), node)
         elif kind == "message" and unit.item.get("role") == "user":
             self._items[node.entry_id] = None
         return node
