@@ -114,6 +114,32 @@ def test_unknown_records_are_kept_counted_and_loud(tmp_path: Path) -> None:
     assert "unknown-content" in codes(converted)
 
 
+@pytest.mark.parametrize("copied", [False, True])
+@pytest.mark.parametrize(
+    ("odd", "code", "name"),
+    [
+        ({"timestamp": "2026-11-30T20:51:44Z", "zz": "planted"}, "unknown-record", "of no type"),
+        ({"payload": {"zz": "planted"}}, "unknown-record", "of no type"),
+        ({"payload": "planted", "type": None}, "unknown-record", "of no type"),
+        (event("", zz="planted"), "unknown-event", "event_msg of no type"),
+        (line("response_item", {"zz": "planted"}), "unknown-item", "response_item of no type"),
+    ],
+)
+def test_a_line_without_a_type_is_named_and_kept(
+    odd: dict[str, Any], code: str, name: str, copied: bool, tmp_path: Path
+) -> None:
+    more = [meta(OTHER), said("user", "before")] if copied else []
+    lines = [meta(), *more, said("user", "hi"), odd, said("assistant", "ho")]
+    write(tmp_path, lines)
+    if copied:
+        write(tmp_path, [meta(OTHER), *lines[2:5]], OTHER)
+    converted = convert(tmp_path)
+    (record,) = [r for r in converted.records if r.native_id.endswith(f":{lines.index(odd) + 1}")]
+    assert record.entry_ids
+    assert any("planted" in e.line.decode() for e in converted.session.entries)
+    assert any(f.code == code and f.sentence.endswith(f": {name}") for f in converted.findings)
+
+
 def unknown_notes(converted: Converted) -> dict[str, Any]:
     """What trailing entries hold of each record that no other entry does."""
     return {

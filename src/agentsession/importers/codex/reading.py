@@ -437,7 +437,10 @@ class Reading:
     def _keep(self, line: Line, number: int, code: str) -> None:
         self.unknown.size += line.size
         item = mapping(line.payload.get("item"))
-        self.unknown.name(code, string(item.get("type")) or line.name or line.kind, line.place)
+        name = string(item.get("type")) or line.name
+        if not name:
+            name = "of no type" if line.kind == lines.UNKNOWN else f"{line.kind} of no type"
+        self.unknown.name(code, name, line.place)
         if self.calling.copied:
             if number >= 0:
                 self.unknown.keep(Strange(line.name, "payload", line.payload), line.place, number)
