@@ -33,12 +33,11 @@ FREE: Final[dict[str, dict[str, str]]] = {
         r"api-request-shape shape\.tools.*": "the tools of a request (`shape.tools`)",
         r"attachment/prompt_snapshot \S+\.input_schema.*": "the `input_schema` of each",
         r"api-request params.*": "its `params`",
-        r"system/api_error error.*": "the `error` of one that failed",
+        r"system/api_error error\..+": "what stands inside the `error` of one that failed",
     },
     "codex": {
         r"response_item/\w+_output payload\.output.*": "what tools returned (`output`)",
         r"response_item/additional_tools payload\.tools.*": "what they are (`tools`)",
-        r"world_state payload\.state\.top_level_tools": "the names in `top_level_tools`",
     },
     "pi": {
         r"\S+ (?:message\.)?details.*": "a tool says (`details`, `data`)",
@@ -52,10 +51,9 @@ FREE: Final[dict[str, dict[str, str]]] = {
 
 SAID_ELSEWHERE: Final[dict[str, dict[str, str]]] = {
     "claude-code": {
-        r"api-request-blob/assistant message\.content\[\]\.input": "the record's arguments count",
         r"attachment/prompt_snapshot \S+\.input_schema.*": "| `prompt_snapshot` | `config`",
     },
-    "codex": {r"world_state payload\.state\.top_level_tools": "`top_level_tools`"},
+    "codex": {},
     "pi": {},
 }
 """Of these what others say counts. A snapshot may stand behind the last answer of all."""

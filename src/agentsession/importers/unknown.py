@@ -10,7 +10,7 @@ Spec: decision D11.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -110,7 +110,7 @@ class Each:
     """
 
     of: Shape
-    words: frozenset[str] = frozenset()
+    words: Container[str] = frozenset()
 
     def fits(self, value: Mapping[str, Any]) -> bool:
         """Return whether the object holds nothing that is not known."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claude_files import USAGE, Log
+from claude_files import USAGE, Log, RequestLog, hash_of
 
 from agentsession.importers.claude_code.importer import ClaudeCode
 from agentsession.importers.report import ImportReport
@@ -144,3 +144,43 @@ def test_what_a_snapshot_that_was_not_sent_has_is_kept(tmp_path: Path) -> None:
     log.write(tmp_path / "home")
     imported(tmp_path / "home", tmp_path / "store")
     assert BIG.strip() in text_of(tmp_path / "store")
+
+
+def test_a_logged_message_that_is_not_of_its_hash_is_kept(tmp_path: Path) -> None:
+    call = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "ls"}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "one"}
+    first, said = {"role": "user", "content": "Go"}, {"role": "assistant", "content": [call]}
+    back = {"role": "user", "content": [result]}
+    changed = {"role": "assistant", "content": [{**call, "input": {"command": "planted"}}]}
+    log = Log(version="2.1.332")
+    log.user("u1", "Go")
+    asked = RequestLog(log)
+    asked.ask("q1", [first])
+    log.call("a1", "m1", "c1", requestRef="q1")
+    log.result("r1", "c1", "one")
+    for message in (said, changed):
+        log.other("api-request-blob", hash=hash_of(said), message=message)
+    asked.ask("q2", [first, said, back], base="q1", keep=1)
+    log.say("a2", "m2", "Done.", requestRef="q2")
+    log.write(tmp_path / "home")
+    report = imported(tmp_path / "home", tmp_path / "store")
+    told = [(f.code, f.count) for f in report.findings if f.code == "logged-message-differs"]
+    assert told == [("logged-message-differs", 1)]
+    kept = text_of(tmp_path / "store")
+    # The request held what the record says.
+    assert kept.count("planted") == 1
+    assert '"arguments":"{\\"command\\":\\"ls\\"}"' in kept
+    assert '"type":"compaction"' not in kept
+
+
+def test_what_is_new_in_the_error_of_a_failed_request_is_named(tmp_path: Path) -> None:
+    log = Log(version="2.1.332")
+    log.user("u1", "Go")
+    error = {"status": 529, "formatted": "529 Overloaded", "rateLimits": {"free": 1}, **NEW}
+    log.add("system", "s1", subtype="api_error", level="error", error=error)
+    log.say("a1", "m1", "One.", error="unknown")
+    log.write(tmp_path / "home")
+    report = imported(tmp_path / "home", tmp_path / "store")
+    named = [f.sentence.rpartition(": ")[2] for f in report.findings if f.code == MEMBER]
+    assert named == ["error.zzNew"]
+    assert text_of(tmp_path / "store").count(BIG.strip()) == 1

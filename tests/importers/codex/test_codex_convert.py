@@ -149,6 +149,18 @@ def unknown_notes(converted: Converted) -> dict[str, Any]:
     }
 
 
+def test_what_stands_for_a_tool_of_a_world_and_is_no_digest_is_kept(tmp_path: Path) -> None:
+    tools = {"shell": "0a" * 20, "mine.look": "1b" * 20, "odd": {"x": 1}, "worse": "no digest"}
+    world = line("world_state", {"full": True, "state": {"top_level_tools": tools}})
+    write(tmp_path, [meta(), world, said("user", "hi")])
+    converted = convert(tmp_path)
+    (kept,) = unknown_notes(converted).values()
+    under = "payload.state.top_level_tools"
+    assert kept == {f"{under}.odd.x": 1, f"{under}.worse": "no digest"}
+    named = [f.sentence for f in converted.findings if f.code == "unknown-member"]
+    assert [one.rpartition(": ")[2] for one in named] == [f"{under}.*.x", f"{under}.worse"]
+
+
 def test_new_members_of_what_is_only_shown_are_kept_and_told(tmp_path: Path) -> None:
     used = {"input_tokens": 7, "output_tokens": 1, "total_tokens": 8}
     count = {"response_id": "r", "usage": used, "thread_token_usage": {**used, "new": 6}}

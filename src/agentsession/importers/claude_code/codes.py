@@ -51,6 +51,9 @@ CODES: Final = MappingProxyType(
         "progress-in-chain": "the history ran through records that only showed progress",
         "parent-missing": "the record names a parent that is not in the files",
         "request-not-rebuilt": "the logged request cannot be put together from the files",
+        "logged-message-differs": (
+            "a logged message is not the one of its hash, which others hold; it is kept as it is"
+        ),
         "request-unanswered": "the logged request has no stored answer",
         "warmup-agent": "the program started the agent by itself to warm its caches up",
         "child-without-call": "no call of the parent names this agent",

@@ -14,11 +14,11 @@ from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.attachments import SNAPSHOT, kind_of
 from agentsession.importers.claude_code.history import is_sent, stretch_to
 from agentsession.importers.claude_code.known import OTHERS
-from agentsession.importers.claude_code.lines import is_blank
+from agentsession.importers.claude_code.lines import is_blank, value_of
 from agentsession.importers.claude_code.measuring import Measuring
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.drafting import Node
-from agentsession.importers.unknown import NOTED, Unknown
+from agentsession.importers.unknown import NOTED, Strange, Unknown
 from agentsession.record_entries import InfoEntry, LinkEntry, QueuedEntry
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class Ending:
             if self._accounts.is_open(record.number):
                 self._settle(record)
         measuring = Measuring(self._conversion)
+        self._differing(measuring.unknown)
         self._finish(node, waiting, measuring.unknown)
         measuring.tell()
         self._tell()
@@ -172,6 +173,14 @@ class Ending:
             self._accounts.folded(record.number)
         else:
             self._accounts.left_out(record.number, "request-unanswered")
+
+    def _differing(self, unknown: Unknown) -> None:
+        """Keep logged messages that are not those of their hashes. Spec: claude-code 4."""
+        for record in self._conversion.log.differing():
+            if record.index >= 0:
+                value = value_of(record.get("message"))
+                unknown.keep(Strange("message", "message", value), record.where, record.number)
+                self._accounts.find("logged-message-differs", record.where)
 
     def _keep(self, record: Record, group: str = "") -> None:
         """Keep what a record says in the entry that trails; of most kinds the last one counts."""

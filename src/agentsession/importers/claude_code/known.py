@@ -240,8 +240,12 @@ NESTED: Final[dict[str, Shape]] = {
     "origin": shape("kind producer runId"),
     "commandRun": shape("command args"),
     "hookInfos": shape("command durationMs"),
+    "error": shape(
+        "message status requestId formatted connection isNetworkDown rateLimits noResponse "
+        "headers requestID error type code cause name"
+    ),
 }
-"""Members of tree records that hold objects."""
+"""Members of tree records that hold objects. Older releases wrote the error of their library."""
 
 _SPENT: Final = shape(
     "inputTokens outputTokens thinkingTokens cacheReadInputTokens cacheCreationInputTokens "

@@ -72,6 +72,8 @@ class RequestLog:
         self.requests: dict[str, Request] = {}
         self.shapes: dict[str, Record] = {}
         self._blobs: dict[str, Record] = {}
+        self._given: dict[str, Record] = {}
+        self._spare: list[Record] = []
         self._found: dict[str, Message] = {}
         self._sources: list[Record] = []
         self._searched = 0
@@ -84,7 +86,9 @@ class RequestLog:
             elif record.type == names.SHAPE:
                 self.shapes.setdefault(record.text("shapeHash"), record)
             elif record.type == names.BLOB:
-                self._blobs.setdefault(record.text("hash"), record)
+                digest = record.text("hash")
+                if self._blobs.setdefault(digest, record) is not record:
+                    self._spare.append(record)
             elif record.is_tree:
                 self._sources.append(record)
         if not self.requests:
@@ -135,12 +139,26 @@ class RequestLog:
         blob = self._blobs.get(digest)
         if blob is not None:
             found = self._found[digest] = bare_message(blob.value("message"))
+            self._given[digest] = blob
             return found
         self._search()
         try:
             return self._found[digest]
         except KeyError:
             raise CannotRebuild(f"no record is the message {digest[:16]}") from None
+
+    def differing(self) -> Iterator[Record]:
+        """Yield the logged messages that are others than the one that requests had.
+
+        Its hash is theirs, and the records, or a message logged before, are what it is of.
+        """
+        for record in (*self._blobs.values(), *self._spare):
+            digest = record.text("hash")
+            found = self._found.get(digest)
+            if found is None or self._given.get(digest) is record:
+                continue
+            if bare_message(record.value("message")) != found:
+                yield record
 
     def _search(self) -> None:
         """Hash every message that the records, or runs of them, can be."""

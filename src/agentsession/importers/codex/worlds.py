@@ -5,13 +5,24 @@ The messages of the turn say what a model is told of them. Spec: codex 4.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from agentsession.importers.unknown import Each, shape
 
+_DIGEST: Final = re.compile(r"[0-9a-f]{40}", re.ASCII)
+
+
+class _Digests:
+    """What stands beside the name of each tool: the digest of what it is."""
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and _DIGEST.fullmatch(word) is not None
+
+
 STATE: Final = shape(
     "apps_instructions context_window_guidance environments_instructions git_attribution "
-    "model_catalog multi_agent_usage_hint plugins_instructions top_level_tools",
+    "model_catalog multi_agent_usage_hint plugins_instructions",
     agents_md=shape("directory text"),
     collaboration_mode=shape("mode model instructions"),
     environments=shape(
@@ -26,5 +37,6 @@ STATE: Final = shape(
     persistent_mode=shape(""),
     realtime=shape("active"),
     skills=shape("includeInstructions"),
+    top_level_tools=Each(shape(""), _Digests()),
 )
 """The sections, and their members. What tools there are by name is the configuration's."""
