@@ -20,6 +20,7 @@ from codex_files import (
     meta,
     returned,
     said,
+    texts,
     write,
 )
 
@@ -141,15 +142,46 @@ def test_where_a_counter_stood_is_kept(tmp_path: Path) -> None:
     assert hidden["total"] == 22
 
 
-@pytest.mark.parametrize("name", ["0.171.0-busy", "0.171.0-extras", "0.171.0-subagent"])
-def test_a_log_that_stands_twice_in_its_file_has_each_call_once(name: str, tmp_path: Path) -> None:
+def _twice(whole: list[bytes]) -> list[bytes]:
+    return [*whole, *whole]
+
+
+def _older_first(whole: list[bytes]) -> list[bytes]:
+    return [*whole[: len(whole) * 2 // 3], *whole]
+
+
+def _older_last(whole: list[bytes]) -> list[bytes]:
+    return [*whole, *whole[: len(whole) // 2]]
+
+
+@pytest.mark.parametrize("made", [_twice, _older_first, _older_last])
+@pytest.mark.parametrize("name", sorted(path.name for path in RECORDINGS.iterdir()))
+def test_a_log_that_stands_twice_in_its_file_is_one(name: str, made: Any, tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(RECORDINGS / name / "codex", home)
-    before = in_files(home)
+    before, store = in_files(home), MemoryStore()
+    assert imported(home, store) == before
+    said = {one.id: [e.id for e in store.open(one.id).entries] for one in store.list()}
+    lines = 0
     for log in home.rglob("rollout-*.jsonl"):
-        log.write_bytes(log.read_bytes() * 2)
+        whole = log.read_bytes().splitlines(keepends=True)
+        again = made(whole)
+        lines += len(again) - len(whole)
+        log.write_bytes(b"".join(again))
     assert in_files(home) == before
-    assert imported(home, MemoryStore()) == before
+    assert imported(home, store) == before
+    assert {one.id: [e.id for e in store.open(one.id).entries] for one in store.list()} == said
+    importer = Codex()
+    report = import_sessions([Work(importer, importer.find([home]))], MemoryStore())
+    assert report.ok
+    codes = {one["code"]: one["count"] for one in report.more["codes"]}
+    assert codes["repeated-record"] == lines
+
+
+def test_what_a_thread_says_twice_it_says_twice(tmp_path: Path) -> None:
+    again = [said("user", "on"), said("user", "on"), said("assistant", "a"), counters(11, 11)]
+    write(tmp_path, [meta(), *again, *again])
+    assert texts(convert(tmp_path)) == ["on", "on", "a"] * 2
 
 
 def recorded(response: str, sent: int) -> dict[str, Any]:

@@ -79,6 +79,7 @@ CODES: Final = MappingProxyType(
         "setting-unchanged": "the settings are those already in force",
         "usage-repeated": "the counters were written again without a call",
         "diverged-copy": ("a copy of a file went on differently: what only it holds is a branch"),
+        "repeated-record": "the line stands in the file more than once",
         "other-copy": "the same file stands elsewhere in the source, and holds no less",
     }
 )

@@ -59,7 +59,7 @@ def _before(rollout: Rollout, start: int) -> int:
     """How many lines stand before the first one of a child's own."""
     count = 0
     for line in _own(rollout):
-        if line.ordinal is None or line.ordinal >= start:
+        if not line.repeated and (line.ordinal is None or line.ordinal >= start):
             break
         count += 1
     return count
@@ -71,6 +71,8 @@ def _copied(rollout: Rollout, theirs: Iterator[Line]) -> int:
     shared = told = sure = maybe = 0
     sharing, older = True, True
     for count, line in enumerate(_own(rollout), 1):
+        if line.repeated:
+            continue
         if line.kind != lines.BROKEN:
             # What a damaged line said is not known: it may be a copy as well.
             sharing = sharing and is_next(line, theirs)

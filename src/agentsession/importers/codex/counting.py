@@ -93,6 +93,8 @@ class _Counting:
         for at, line in enumerate(self.rollout.lines(_MARKS)):
             if line.kind == lines.BROKEN:
                 self.unread.line(_number_of(line))
+            if line.repeated:
+                continue
             if 0 < at <= copied or (self.known is not None and self.known.holds(marks((line,)))):
                 self._pass(line)
                 continue
@@ -112,7 +114,8 @@ class _Counting:
         for line in base.lines(_MARKS):
             if line.ordinal is not None and end is not None and line.ordinal >= end:
                 return
-            self._pass(line)
+            if not line.repeated:
+                self._pass(line)
 
     def _pass(self, line: Line) -> None:
         """Read what counts for another file, for where the counters stand."""

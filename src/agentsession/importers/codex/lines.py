@@ -59,6 +59,7 @@ class Line:
         size: how many bytes it has.
         beside: members of the line that no release writes.
         changed: whether a value that no entry can hold was replaced in what was decoded.
+        repeated: whether it stood in its file before.
     """
 
     place: str
@@ -71,6 +72,7 @@ class Line:
     size: int = 0
     beside: Beside = ()
     changed: bool = False
+    repeated: bool = False
     _payload: dict[str, Any] | None = None
     _metadata: dict[str, Any] | None = None
 

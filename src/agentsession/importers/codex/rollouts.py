@@ -21,6 +21,7 @@ from agentsession.importers.codex.databases import Told, read_home
 from agentsession.importers.codex.folders import homes, rollout_files
 from agentsession.importers.codex.lines import Line, mapping, marks, string
 from agentsession.importers.codex.origins import origin_of
+from agentsession.importers.codex.repeats import repeats
 from agentsession.importers.codex.tools import child_of
 from agentsession.importers.diverging import diverged
 from agentsession.timestamp import Timestamp
@@ -100,10 +101,18 @@ class Rollout:
         """Yield the file's records; none when it cannot be read.
 
         Args:
-            only: see :func:`lines.read_lines`.
+            only: see :func:`lines.read_lines`; with any, first lines of threads among them.
         """
+        first = b""
+        repeated: frozenset[int] | None = None
         try:
-            yield from lines.read_lines(self.path, self.name, only)
+            for at, line in enumerate(lines.read_lines(self.path, self.name, only)):
+                if line.kind == lines.META:
+                    if repeated is None and line.text == first:
+                        repeated = repeats(lines.read_lines(self.path, self.name))
+                    first = first or line.text
+                line.repeated = repeated is not None and at in repeated
+                yield line
         except OSError:
             return
 

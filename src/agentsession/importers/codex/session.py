@@ -154,7 +154,8 @@ class Conversion:
         for line in rollout.lines():
             if line.ordinal is not None and end is not None and line.ordinal >= end:
                 return
-            yield line
+            if not line.repeated:
+                yield line
 
     def _own(self, rollout: Rollout, copied: int, before: Iterable[Line] = ()) -> None:
         """Read a file: its first line, then what it goes on from, then the rest."""
@@ -163,6 +164,9 @@ class Conversion:
         began = forked = False
         size, known = 0, reading.unknown.size
         for at, line in enumerate(rollout.lines()):
+            if line.repeated:
+                self._accounts.left_out(self._open(line), "repeated-record")
+                continue
             size += line.size
             while wanted and line.ordinal is not None and line.ordinal >= wanted[0]:
                 self._remember(rollout, wanted.pop(0))
