@@ -93,6 +93,8 @@ class Node:
         homes: for each of these the entry that holds the item; empty for pinned ones.
         settings: the settings here.
         last: the last node written in a line after it that adds no item.
+        level: how many nodes are above.
+        jump: a node far up, so that one at a given level is found in few steps.
         state: what the importer wants to remember here.
         first, below: the nodes that add an item to the context here, by their keys.
     """
@@ -105,8 +107,10 @@ class Node:
         "first",
         "folded",
         "homes",
+        "jump",
         "key",
         "last",
+        "level",
         "parent",
         "settings",
         "state",
@@ -132,6 +136,15 @@ class Node:
         self.homes = homes
         self.context = self
         self.last = self
+        self.level = 0
+        self.jump = self
+        if parent is not None:
+            self.level = parent.level + 1
+            far = parent.jump
+            # Jumps of equal length are joined: a way up takes few more steps than the logarithm
+            # of its length.
+            is_joined = parent.level - far.level == far.level - far.jump.level
+            self.jump = far.jump if is_joined else parent
         self.state: Any = None
         # Nearly every context is gone on from in one way only.
         self.first: Node | None = None
@@ -139,7 +152,15 @@ class Node:
 
     def let_go(self) -> None:
         """Let go of the nodes around; the node is of no use afterwards."""
-        del self.parent, self.context, self.last, self.first, self.below
+        del self.parent, self.context, self.last, self.jump, self.first, self.below
+
+    def is_below(self, node: Node) -> bool:
+        """Return whether another node is this one, or stands on the way up from it."""
+        at, level = self, node.level
+        while at.level > level:
+            far = at.jump
+            at = far if far.level >= level or at.parent is None else at.parent
+        return at is node
 
     def following(self, key: Hashable) -> Node | None:
         """Return the node that adds an item to the context here; ``None`` for none yet."""

@@ -29,12 +29,4 @@ class Settled:
 
     def knows(self, call: str, node: Node) -> bool:
         """Return whether the path to a node says what became of a call."""
-        nodes = self._nodes.get(call)
-        if nodes is None:
-            return False
-        at: Node | None = node
-        while at is not None:
-            if at in nodes:
-                return True
-            at = at.parent
-        return False
+        return any(map(node.is_below, self._nodes.get(call, ())))

@@ -69,7 +69,7 @@ class Asking:
             pieces = self._logged.pieces(request, hashes[len(known) :], near, ts)
             node = conversion.extend(base, replace(tail, pieces=pieces), record)
         else:
-            pieces = self._logged.pieces(request, hashes, [*near, *self._older(before)], ts)
+            pieces = self._logged.pieces(request, hashes, near, ts, self._older(before))
             at, found = self._found(base, pieces, before, record)
             node = conversion.extend(at, replace(tail, pieces=pieces[found:]), record)
         self._credit(pieces, node)

@@ -16,7 +16,6 @@ from agentsession.importers.drafting import Node
 from agentsession.importers.settling import Settled
 
 _CALL: Final = "tool_use"
-_FAR: Final = 400
 
 
 class Calls:
@@ -88,23 +87,17 @@ class Calls:
         if written is None:
             return ""
         found: list[str] = []
-        at: Node | None = node.context
-        for _ in range(_FAR):
-            if at is None:
+        for one in sorted(filter(node.is_below, written), key=_level, reverse=True):
+            if found and self._answers[one.entry_id] != self._answers[found[0]]:
                 break
-            if at in written:
-                if found and self._answers[at.entry_id] != self._answers[found[0]]:
-                    break
-                found.append(at.entry_id)
-                if len(written) == 1:
-                    break
-            at = at.parent.context if at.parent is not None else None
-        else:
-            # So far up there is hardly any call, and looking on would cost too much.
-            found = found or [one.entry_id for one in written if len(written) == 1]
+            found.append(one.entry_id)
         waiting = (
             home
             for home in reversed(found if len(found) > 1 else [])
             if not self._answered.knows(self.name(home, call), node)
         )
         return next(waiting, found[0] if found else "")
+
+
+def _level(node: Node) -> int:
+    return node.level

@@ -334,28 +334,21 @@ class Conversion:
         node = self.extend(self.base(stretch), tail, answer.first)
         resumed = self.sending.resumed(stretch, rules, answer)
         if resumed or not self._speaks_alike(stretch, answer):
-            whole = self.sending.whole(stretch, until, rules, file, turns=turns, strict=resumed)
-            node = self._told_anew(node, whole, answer.first, resumed=resumed)
+            how = {"turns": turns, "strict": resumed}
+            keys = self.sending.whole_keys(stretch, until, rules, file, **how)
+            if keys and keys != self.draft.keys_at(node)[0]:
+                # A resume lost some, or another kind of model is told in another way.
+                # Spec: claude-code 5.2, 5.4.
+                if resumed:
+                    self.accounts.find("lost-by-loader", answer.first.where)
+                whole = self.sending.whole(stretch, until, rules, file, **how)
+                node = self.fold(node, whole, answer.first)
         return self.continuing.asked(node, stretch, answer, rules)
 
     def _speaks_alike(self, stretch: Stretch, answer: Answer) -> bool:
         """Whether a request's model is told the history like that of the request before."""
         before, turns = stretch.before, self.sending.turns
         return before is None or turns(before.first.model) == turns(answer.first.model)
-
-    def _told_anew(
-        self, node: Node, whole: Sequence[Piece], record: Record, *, resumed: bool
-    ) -> Node:
-        """Fold what a resume lost, or another kind of model is told in another way.
-
-        Spec: claude-code 5.2, 5.4.
-        """
-        keys, _ = self.draft.keys_at(node)
-        if [piece.key for piece in whole] == keys or not whole:
-            return node
-        if resumed:
-            self.accounts.find("lost-by-loader", record.where)
-        return self.fold(node, whole, record)
 
     def extend(self, base: Node, tail: Tail, record: Record) -> Node:
         """Go on from a node with what was sent beyond it, and note what was not."""

@@ -5,7 +5,7 @@ Spec: claude-code 4.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +22,10 @@ from agentsession.importers.claude_code.units import Units
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a message stands: the records near it, and the units found before it."""
+    """Where a message stands: records near it and further above, and the units before it."""
 
     near: Sequence[Record]
+    above: Mapping[Record, int]
     until: int
     ts: str
     used: set[Any]
@@ -45,10 +46,18 @@ class Logged:
         self._units = units
         self._texts: dict[bytes, list[Record]] = {}
         self._indexed = False
+        self._attached: dict[bytes, list[Record]] = {}
+        self._words: dict[Record, tuple[str, ...]] = {}
+        self._sought: set[str] = set()
         self.told: dict[str, list[Record]] = {}
 
     def pieces(
-        self, request: Request, hashes: Sequence[str], near: Sequence[Record], ts: str
+        self,
+        request: Request,
+        hashes: Sequence[str],
+        near: Sequence[Record],
+        ts: str,
+        above: Sequence[Record] = (),
     ) -> list[Piece]:
         """Return the units of some of a request's messages.
 
@@ -57,15 +66,19 @@ class Logged:
             hashes: the hashes of the messages, in order.
             near: the records that are most likely to be in them.
             ts: the time of what no record holds.
+            above: the attachments that stand further above, nearest first.
 
         Raises:
             CannotRebuild: when a message is not in the files.
         """
+        for record in above:
+            self._take(record)
+        places = {record: place for place, record in enumerate(above)}
         found: list[Piece] = []
         used: set[Any] = set()
         for digest in hashes:
             message = self.log.message(digest)
-            place = _Place(near, request.record.index, ts, used)
+            place = _Place(near, places, request.record.index, ts, used)
             for piece in self._message(digest, message, place):
                 used.add(piece.key)
                 found.append(piece)
@@ -80,29 +93,47 @@ class Logged:
             piece = self._matching(blocks, at, role, place)
             if piece is None:
                 piece = self._units.injected(digest, at, blocks[at], role=role, ts=place.ts)
-                self._credit(str(piece.native_id), blocks[at], place.near)
+                self._credit(str(piece.native_id), blocks[at], place)
             yield piece
             at += max(1, len(piece.blocks))
 
-    def _credit(self, native_id: str, block: Block, near: Sequence[Record]) -> None:
+    def _take(self, record: Record) -> None:
+        """Remember what an attachment says, which many requests may ask for."""
+        if record in self._words:
+            return
+        told = injected(record)
+        blocks = told.blocks if told is not None else ()
+        self._words[record] = tuple(bare(block).strip() for block in blocks)
+        for mark in dict.fromkeys(map(_mark, blocks)):
+            self._attached.setdefault(mark, []).append(record)
+
+    def _credit(self, native_id: str, block: Block, place: _Place) -> None:
         """Note which attachments an injected text was made of."""
         words = block.get("text")
-        if not isinstance(words, str):
+        if not isinstance(words, str) or native_id in self.told:
             return
-        for record in near:
+        sources = list(place.near)
+        if place.above and native_id not in self._sought:
+            # What is further above now was so when the text was first sent.
+            self._sought.add(native_id)
+            sources += place.above
+        found: list[Record] = []
+        for record in sources:
             if record.type == names.ATTACHMENT:
-                told = injected(record)
-                parts = [bare(part) for part in told.blocks] if told is not None else []
+                self._take(record)
+                parts = self._words[record]
             elif record.is_meta:
-                parts = [str(part.get("text", "")) for part in record.blocks]
+                parts = tuple(str(part.get("text", "")).strip() for part in record.blocks)
             else:
                 continue
-            if parts and all(part.strip() and part.strip() in words for part in parts):
-                self.told.setdefault(native_id, []).append(record)
+            if parts and all(part and part in words for part in parts):
+                found.append(record)
+        if found:
+            self.told[native_id] = found
 
     def _matching(self, blocks: Sequence[Block], at: int, role: str, place: _Place) -> Piece | None:
         block = blocks[at]
-        for record in self._candidates(block, role, place.near, place.until):
+        for record in self._candidates(block, role, place):
             for piece in self._units.of(record):
                 sent = list(blocks[at : at + len(piece.blocks)])
                 if piece.key in place.used:
@@ -113,9 +144,8 @@ class Logged:
                     return self._units.variant(piece, sent, record)
         return None
 
-    def _candidates(
-        self, block: Block, role: str, near: Sequence[Record], until: int
-    ) -> Iterable[Record]:
+    def _candidates(self, block: Block, role: str, place: _Place) -> Iterable[Record]:
+        near = place.near
         call = block.get("tool_use_id") if block.get("type") == "tool_result" else None
         if isinstance(call, str):
             found = self._transcript.result_of(call)
@@ -128,7 +158,11 @@ class Logged:
             return [r for r in near if r.type == names.USER and r.message.get("role") == "system"]
         wanted = role == "assistant"
         likely = [r for r in near if r.is_answer is wanted and r.type != names.SYSTEM]
-        return [*likely, *self._known(block, wanted, until)]
+        if not wanted:
+            above = place.above
+            said = self._attached.get(_mark(block), ()) if above else ()
+            likely += sorted((r for r in said if r in above), key=above.__getitem__)
+        return [*likely, *self._known(block, wanted, place.until)]
 
     def _known(self, block: Block, answers: bool, until: int) -> Iterable[Record]:
         if not self._indexed:

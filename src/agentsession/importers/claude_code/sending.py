@@ -5,7 +5,7 @@ Spec: claude-code 3 to 5, decision D3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -53,6 +53,11 @@ class Tail:
     snapshots: list[Record]
     through_progress: bool = False
 
+    @property
+    def keys(self) -> list[Hashable]:
+        """The keys of the units."""
+        return [piece.key for piece in self.pieces]
+
 
 class Sending:
     """Puts together what requests held from the records alone.
@@ -76,6 +81,7 @@ class Sending:
         self._prompt = prompt
         self._starts = starts or {}
         self._turns = _turns(transcript)
+        self._sent: dict[tuple[Hashable, ...], tuple[list[Hashable], Answer | None]] = {}
 
     def stretch(self, answer: Answer) -> Stretch:
         """Return what lies between an answer's request and the answer before it."""
@@ -236,6 +242,34 @@ class Sending:
         for tail in reversed(tails):
             found += tail.pieces
         return found
+
+    def whole_keys(
+        self,
+        stretch: Stretch,
+        until: int,
+        rules: Rules,
+        file: int,
+        *,
+        turns: bool = True,
+        strict: bool = False,
+    ) -> list[Hashable]:
+        """Return the keys of the units that :meth:`whole` returns, which has the same arguments.
+
+        Those of earlier requests are remembered: a long session may be resumed many times.
+        """
+        told = rules, file, turns, strict
+        last = self.tail(stretch, until, rules, file, turns=turns, strict=strict)
+        parts = [last.keys]
+        before = stretch.before
+        while before is not None:
+            known = self._sent.get((before.id, *told))
+            if known is None:
+                at, place = self.stretch(before), before.first.index
+                tail = self.tail(at, place, rules, file, turns=turns, strict=strict)
+                known = self._sent[(before.id, *told)] = tail.keys, at.before
+            keys, before = known
+            parts.append(keys)
+        return [key for keys in reversed(parts) for key in keys]
 
 
 def _turns(transcript: Transcript) -> dict[str, bool]:
