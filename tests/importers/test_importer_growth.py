@@ -24,7 +24,7 @@ HEADS = {"claude-code": 0, "codex": 1, "pi": 1}
 FOLDED = {"2.1.45-tools", "0.101.0-compact"}
 """Here each repetition is a compaction that holds all that was said before it."""
 
-LINEAR = 6
+LINEAR = 4.5
 SQUARE = 17
 
 
