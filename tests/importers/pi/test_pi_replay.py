@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
-from recordings import not_rebuilt, recordings
+from recordings import FIXTURES, not_rebuilt, recordings
 
+from agentsession.entries import ResponseEntry
 from agentsession.importers import replay
 from agentsession.importers.pi import Pi
 
@@ -53,6 +56,51 @@ def test_every_logged_request_is_judged_or_a_summarys() -> None:
         rebuilt += sum(one["verdict"] == "rebuilt" for one in verdict["requests"])
     assert logged == {"main": 195, "compaction": 13}
     assert (judged, rebuilt) == (195, 194)
+
+
+@pytest.mark.parametrize("recording", recordings("pi", RECORDINGS))
+def test_the_system_prompt_and_tools_are_those_that_were_sent(recording: Path) -> None:
+    """From 0.87 on; a session of an older release has none before it went on."""
+    if not recording.name.startswith(("0.87", "1.")):
+        pytest.skip("releases before 0.87 store neither")
+    if not (FIXTURES / "pi").is_dir():
+        pytest.skip("prompts are shortened in the recordings that stand beside the code")
+    bodies = {}
+    for line in (recording / "requests.jsonl").read_text("utf-8").splitlines():
+        request = json.loads(line)
+        bodies[request["n"]] = request["body"]
+    verdict = replay.replay(recording, replay.AGENTS["pi"])
+    numbers = {(r["session"], r["response"]): r["requests"] for r in verdict["responses"]}
+    importer = Pi()
+    (source,) = importer.find([recording])
+    compared = 0
+    for native in importer.sessions(source):
+        session = importer.convert(source, native.id).session
+        for entry in session.entries:
+            if not isinstance(entry, ResponseEntry):
+                continue
+            settings = session.request_context(entry.id).settings
+            if recording.name == "1.6.0-migrated" and not settings.instructions:
+                continue
+            body = bodies[numbers[session.id, entry.response_id][0]]
+            told = hashlib.sha256(settings.instructions.encode()).hexdigest()
+            assert (_system(body)["sha256"], body["tools"]) == (
+                told,
+                [tool["name"] for tool in settings.tools],
+            )
+            compared += 1
+    assert compared
+
+
+def _system(body: dict[str, Any]) -> dict[str, Any]:
+    """The hash that stands for the system prompt of a request."""
+    found = body.get("system")
+    if found is None:
+        found = body["messages"][0]["content"]
+    found = found[0] if isinstance(found, list) else found
+    text = found.get("text", found)
+    assert isinstance(text, dict)
+    return text
 
 
 @pytest.mark.parametrize("recording", recordings("pi", RECORDINGS))
