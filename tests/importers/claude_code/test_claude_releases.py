@@ -682,3 +682,38 @@ def test_a_snapshot_of_the_prompt_alone_takes_nothing_away(tmp_path: Path) -> No
         "You are.\n\nBe good.",
     ]
     assert [len(settings.tools) for settings in found] == [0, 1, 1]
+
+
+def command(log: Log, name: str, parent: str) -> None:
+    words = "<local-command-stdout>Set model</local-command-stdout>"
+    log.add("system", name, parent, subtype="local_command", content=words)
+
+
+def test_a_commands_output_beside_the_next_prompt_is_sent(tmp_path: Path) -> None:
+    log = Log(version="2.1.150")
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "Yes.")
+    command(log, "l1", "a1")
+    log.user("u2", "More", "a1")
+    log.say("a2", "msg_0002", "Sure.")
+    log.write(tmp_path)
+    output = "<local-command-stdout>Set model</local-command-stdout>"
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("Go"), said("Yes."), user(output, "More")]})
+
+
+def test_a_commands_output_of_another_branch_is_not(tmp_path: Path) -> None:
+    log = Log(version="2.1.150")
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "Yes.")
+    command(log, "l1", "a1")
+    log.user("u2", "More")
+    log.say("a2", "msg_0002", "Sure.")
+    log.user("u3", "Or else", "a1")
+    log.say("a3", "msg_0003", "Fine.")
+    log.write(tmp_path)
+    begun = [user("Go"), said("Yes.")]
+    output = "<local-command-stdout>Set model</local-command-stdout>"
+    all_rebuilt(
+        tmp_path,
+        {1: begun[:1], 2: [*begun, user(output, "More")], 3: [*begun, user("Or else")]},
+    )

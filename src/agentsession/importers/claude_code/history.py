@@ -91,7 +91,7 @@ def gathered(
         results = [r for r in found if not strict or r in on_chain]
     rest = [record for record in stretch.chain if record not in results]
     seen = set(rest) | set(results)
-    beside: list[Record] = []
+    beside = _commands_below(transcript, stretch, until)
     for record in [*results, *rest]:
         if strict or record in on_chain:
             left = [r for r in transcript.beside(record) if r.is_local_command]
@@ -108,6 +108,24 @@ def gathered(
     if kept:
         rest = _with_kept(rest, kept)
     return _floated([*results, *rest])
+
+
+def _commands_below(transcript: Transcript, stretch: Stretch, until: int) -> list[Record]:
+    """The outputs of commands that hang below an answer beside the next prompt.
+
+    One that something stands below is of another branch. Spec: claude-code 5.1.
+    """
+    if stretch.before is None or not stretch.chain:
+        return []
+    return [
+        extra
+        for record in stretch.before.records
+        for extra in transcript.beside(record)
+        if extra.is_local_command
+        and extra.index < until
+        and extra not in stretch.chain
+        and not transcript.goes_on_from(extra)
+    ]
 
 
 def _told_once(

@@ -224,6 +224,10 @@ class Transcript:
         """Return the attachments and command outputs that hang directly below a record."""
         return self._beside.get(record, ())
 
+    def goes_on_from(self, record: Record) -> bool:
+        """Return whether another record stands below one."""
+        return any(other.above is record for other in self.records[record.index + 1 :])
+
     def owner(self, call: str) -> Answer | None:
         """Return the answer that made a call."""
         return self._owner.get(call)
