@@ -225,10 +225,13 @@ def test_a_cut_answer_whose_end_no_record_says(tmp_path: Path) -> None:
     all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("Go"), said("Half of"), user(CUT_OFF)]})
 
 
-def test_an_answer_below_one_that_was_not_cut_is_left_alone(tmp_path: Path) -> None:
-    log = Log(version="2.1.200")
+@pytest.mark.parametrize(("version", "stop"), [("2.1.200", "end_turn"), ("2.0.76", None)])
+def test_an_answer_below_one_that_was_not_cut_is_left_alone(
+    tmp_path: Path, version: str, stop: str | None
+) -> None:
+    log = Log(version=version)
     log.user("u1", "Go")
-    log.say("a1", "msg_0001", "All.", stop="end_turn")
+    log.say("a1", "msg_0001", "All.", stop=stop)
     log.say("a2", "msg_0002", "And more.")
     log.write(tmp_path)
     all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("Go"), said("All.")]})

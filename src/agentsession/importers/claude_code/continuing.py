@@ -75,7 +75,9 @@ def is_continued(stretch: Stretch, rules: Rules) -> bool:
         rules: the rules of the release that made the request.
     """
     before = stretch.before
-    if before is None or before.calls or any(r.type in _SAID for r in stretch.chain):
+    if before is None or before.calls or not rules.continuation:
+        return False
+    if any(record.type in _SAID for record in stretch.chain):
         return False
     stops = [r.stop_reason for r in before.records if r.stop_reason is not None]
     # Early releases write a record before its answer ends, without the reason.

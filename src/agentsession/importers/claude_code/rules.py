@@ -79,8 +79,11 @@ class Rules:
     def continuation(self) -> str:
         """The prompt by which the program has an answer go on that was cut at the token limit.
 
-        Releases up to 2.1.299 do not store it. Spec: claude-code 5.3.
+        Releases up to 2.1.299 do not store it; the first ones, for which it is empty, end the
+        turn with a notice. Spec: claude-code 5.3, 8.
         """
+        if self.version < (2, 1, 2):
+            return ""
         return _CONTINUE if self.version >= (2, 1, 76) else _CUT_OFF
 
 
