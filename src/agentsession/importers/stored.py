@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+import msgspec
+
 from agentsession.beside import value_of
 from agentsession.entries import CompactionEntry, Entry, ItemEntry, ResponseEntry
 from agentsession.importers.ancestry import Ancestry
@@ -22,6 +24,7 @@ from agentsession.importers.claude_code import usage as claude_code
 from agentsession.importers.codex import usage as codex
 from agentsession.importers.identity import imported_id
 from agentsession.importers.noted import Noted, noted
+from agentsession.importers.numbers import count
 from agentsession.importers.pi import usage as pi
 from agentsession.importers.usage import Told, UsageRecord, recorded_cost, tokens_of
 from agentsession.record_entries import CustomEntry
@@ -56,6 +59,8 @@ class Calls:
         self._named: dict[str, Entry] = {}
         self._reached: dict[str, list[Entry]] = {}
         self._by_entry: dict[str, _Held] = {}
+        self._doubted: list[_Held] = []
+        self._totals: list[_Held] = []
         # Of two entries on one path both were calls.
         self._is_above = Ancestry(session).is_above
 
@@ -85,8 +90,16 @@ class Calls:
         none: then it has the same time and the same counts, or what the thread had used in all
         is the same behind it.
         """
-        if told.hidden and self._is_reached(told.reached, entry):
+        taken = _Held(entry, record, told)
+        if (
+            told.hidden
+            and told.reached
+            and any(not other.told.hidden for other in self._within(taken))
+        ):
+            self._doubted.append(taken)
             return
+        if told.reached:
+            self._totals.append(taken)
         if told.reached and not told.hidden:
             self._reached.setdefault(told.reached, []).append(entry)
             self._drop(f"{_INFERRED}:{told.reached}", entry)
@@ -106,9 +119,9 @@ class Calls:
             self._drop(name, entry)
         if isinstance(entry, CompactionEntry):
             self._take_back(entry, record)
-        held = self._by_entry[entry.id] = _Held(entry, record, told)
+        self._by_entry[entry.id] = taken
         for name in names:
-            self._held.setdefault(name, []).append(held)
+            self._held.setdefault(name, []).append(taken)
 
     def _is_reached(self, total: str, entry: Entry, *, above: bool = False) -> bool:
         """Whether a call that stands elsewhere, or above an entry, used so much in all."""
@@ -171,10 +184,47 @@ class Calls:
     def rest(self) -> Iterator[UsageRecord]:
         """Yield the records that were held."""
         yield from (held.record for held in self._all() if held.counts)
+        found: set[str] = set()
+        for held in self._doubted:
+            # A call that it was taken for may have turned out to be another one.
+            total, left = held.told.reached, held.record.usage
+            for other in self._within(held):
+                if other.counts:
+                    left = _less(left, other.record.usage)
+            if total not in found and count(left.get("total_tokens")):
+                found.add(total)
+                yield msgspec.structs.replace(held.record, usage=left)
+
+    def _within(self, note: _Held) -> list[_Held]:
+        """What stands elsewhere and used some of what a note says was used.
+
+        A note stands for all that was used since the last line that can be read, and may so
+        stand for several calls.
+        """
+        end = int(note.told.reached)
+        began = min(end - count(note.record.usage.get("total_tokens")), end - 1)
+        return [
+            other
+            for other in self._totals
+            if began < int(other.told.reached) <= end
+            and not self._is_above(other.entry, note.entry)
+        ]
 
     def _all(self) -> Iterator[_Held]:
         found = {id(held): held for several in self._held.values() for held in several}
         yield from found.values()
+
+
+def _less(used: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """What is left of counts when others are taken away, by name."""
+    left: dict[str, Any] = {}
+    for name, value in used.items():
+        other = known.get(name)
+        if isinstance(value, Mapping):
+            left[name] = _less(value, other if isinstance(other, Mapping) else {})
+        else:
+            left[name] = max(count(value) - count(other), 0)
+    return left
 
 
 def _is_summary(entry: Entry) -> bool:

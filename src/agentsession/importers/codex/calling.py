@@ -123,6 +123,8 @@ class Calling(Answering):
         info = line.payload.get("info")
         counted = state.counter.feed(info)
         if self.copied:
+            if counted.unclear:
+                state.counter.lose()
             return
         if counted.hidden is not None:
             self._hidden(counted.hidden, counted.total_hidden, line, number)

@@ -97,6 +97,8 @@ class _Counting:
                 continue
             if 0 < at <= copied or (self.known is not None and self.known.holds(marks((line,)))):
                 self._pass(line)
+                if at <= copied and (self.unclear or line.kind == lines.BROKEN):
+                    self.counter.lose()
                 continue
             used = list(self._read(line))
             yield from (self._record(line, one) for one in used)

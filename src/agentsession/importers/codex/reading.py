@@ -106,7 +106,7 @@ class Reading:
         """
         self.calling.copied = copied
         if line.kind == lines.BROKEN:
-            self.accounts.left_out(number, "unreadable-record")
+            self._lost(number)
             return
         if not line.time and line.kind != lines.STATE:
             self.accounts.find("time-missing", line.place)
@@ -137,6 +137,12 @@ class Reading:
                 continue
             kept = is_held or self.accounts.code_of(number) == "display-only"
             self.unknown.found(one, line.place, -1 if kept else number)
+
+    def _lost(self, number: int) -> None:
+        """Pass over what cannot be read."""
+        if self.calling.copied:
+            self.state.counter.lose()
+        self.accounts.left_out(number, "unreadable-record")
 
     def end(self, *, final: bool) -> None:
         """Say that a file ends here.

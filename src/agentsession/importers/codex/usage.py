@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from agentsession.entries import Entry, ResponseEntry
@@ -132,6 +132,7 @@ class Counter:
     _unknown: bool = False
     _recorded: int = 0
     _said: object = None
+    _lost: bool = False
 
     @property
     def silent(self) -> bool:
@@ -140,7 +141,11 @@ class Counter:
 
     def copy(self) -> Counter:
         """Return a counter that goes on from here."""
-        return Counter(self.known, self._total, self._unknown, self._recorded, self._said)
+        return replace(self)
+
+    def lose(self) -> None:
+        """Say that a line of another thread cannot be read: what it counted is that thread's."""
+        self._lost = True
 
     def record(self) -> None:
         """Say that a call was counted by a record of its own; its counter line follows."""
@@ -164,20 +169,22 @@ class Counter:
             self._recorded = recorded
             again = bool(recorded) or self._said == said
             return Counted(unclear=not again and is_odd(self._said))
+        lost, self._lost = self._lost, False
         if recorded:
             return Counted()
         reached = _sum(total)
         if last[_TOTAL] and not is_odd(info.get("last_token_usage")) and not _spent(last):
             # An estimate, as compactions leave them: the line of the call itself is missing.
             grown = _grown(total, before)
-            return Counted(None, grown if min(grown.values()) >= 0 else None, reached)
+            is_call = min(grown.values()) >= 0 and not lost
+            return Counted(None, grown if is_call else None, reached)
         if renewed or before is None:
             return Counted(last if any(last.values()) else total, total=reached)
         grown = _grown(total, before)
         if min(grown.values()) < 0 or not any(last.values()):
             return Counted(last if any(last.values()) else total, total=reached)
         hidden = {name: grown[name] - last[name] for name in _NAMES}
-        if min(hidden.values()) < 0 or not any(hidden.values()):
+        if lost or min(hidden.values()) < 0 or not any(hidden.values()):
             return Counted(last, total=reached)
         return Counted(last, hidden, reached)
 
