@@ -12,11 +12,10 @@ from typing import Final
 
 from agentsession.importers.codex import lines
 from agentsession.importers.codex.lines import Line, integer, mapping, string
-from agentsession.importers.codex.origins import PAUSE, is_made, is_next
+from agentsession.importers.codex.origins import AT_ONCE, PAUSE, is_made, is_next
 from agentsession.importers.codex.rollouts import Index, Rollout, id_time
 from agentsession.timestamp import Timestamp
 
-_AT_ONCE: Final = 50_000_000
 _SETTINGS: Final = "thread_settings_applied"
 
 
@@ -125,7 +124,7 @@ class _Times:
             return True
         if turn is None and self._before is not None:
             pause = now.nanoseconds - self._before
-            self.at_once = self.at_once and pause <= _AT_ONCE
+            self.at_once = self.at_once and pause <= AT_ONCE
             if pause > PAUSE:
                 return False
         self._before = now.nanoseconds

@@ -1,9 +1,9 @@
 """Origins: what a file was copied from, where it no longer says so itself.
 
 A backtrack's file (0.45 to 0.77) names its origin only by the copy of that thread's first line,
-which is its second one. Where that line is damaged the lines behind it tell, if the origin is
-in the source: nobody but Codex repeats another thread word for word, answers included, without
-a pause in which a model could have answered. Spec: codex 5.1 and 5.2.
+which is its second one. Where that line is damaged or missing the lines behind it tell, if the
+origin is in the source: nobody but Codex repeats another thread word for word, answers included,
+without a pause in which a model could have answered. Spec: codex 5.1 and 5.2.
 """
 
 from __future__ import annotations
@@ -18,12 +18,16 @@ from agentsession.importers.codex.units import is_output
 if TYPE_CHECKING:
     from agentsession.importers.codex.rollouts import Rollout
 
+AT_ONCE: Final = 50_000_000
+"""Nanoseconds: what is copied has its lines within so short a time of each other."""
+
 PAUSE: Final = 250_000_000
 """Nanoseconds: no model answers within so short a time, and no copy takes longer for a line."""
 
 _SKIPPED: Final = 64
 _RENEWED: Final = frozenset({"id", "type"})
 _COUNTER: Final = "token_count"
+_SAID: Final = frozenset({"forked_from_id", "parent_thread_id", "history_base"})
 
 
 def origin_of(rollout: Rollout, others: Iterable[Rollout]) -> str:
@@ -45,11 +49,13 @@ def origin_of(rollout: Rollout, others: Iterable[Rollout]) -> str:
 def _repeated(rollout: Rollout, other: Rollout) -> int:
     """How many lines of a file repeat another one, up to the last that a model made."""
     mine, theirs = rollout.lines(), other.lines()
-    for found in (mine, mine, theirs):
+    for found in (mine, theirs):
         next(found, None)
     made = 0
     before: int | None = None
-    for count, line in enumerate(mine, 1):
+    for count, line in enumerate(mine):
+        if not count and line.kind == lines.BROKEN:
+            continue
         now = lines.moment(line.time)
         if now is None or (before is not None and now.nanoseconds - before > PAUSE):
             break
@@ -59,6 +65,37 @@ def _repeated(rollout: Rollout, other: Rollout) -> int:
         if is_made(line):
             made = count
     return made
+
+
+def has_lost_head(path: str, first: Line | None, second: Line | None) -> bool:
+    """Return whether a file lacks the line that says what it is a copy of, as far as it tells.
+
+    That line is damaged, or a model's answer stands right where the file begins.
+
+    Args:
+        path: the file.
+        first: the line that begins the thread.
+        second: the one behind it.
+    """
+    if first is None or second is None or second.kind == lines.BROKEN:
+        return second is not None and second.kind == lines.BROKEN
+    if second.kind == lines.META or not _SAID.isdisjoint(first.payload):
+        return False
+    try:
+        return _answers_at_once(first, lines.read_lines(path, ""))
+    except (OSError, ValueError):
+        return False
+
+
+def _answers_at_once(first: Line, found: Iterable[Line]) -> bool:
+    began = lines.moment(first.time)
+    for line in found:
+        now = lines.moment(line.time)
+        if began is None or now is None or now.nanoseconds - began.nanoseconds > AT_ONCE:
+            return False
+        if is_made(line):
+            return True
+    return False
 
 
 def is_next(line: Line, theirs: Iterator[Line]) -> bool:

@@ -20,7 +20,7 @@ from agentsession.importers.codex import lines
 from agentsession.importers.codex.databases import Told, read_home
 from agentsession.importers.codex.folders import homes, rollout_files
 from agentsession.importers.codex.lines import Line, mapping, marks, string
-from agentsession.importers.codex.origins import origin_of
+from agentsession.importers.codex.origins import has_lost_head, origin_of
 from agentsession.importers.codex.repeats import repeats
 from agentsession.importers.codex.tools import child_of
 from agentsession.importers.diverging import diverged
@@ -51,7 +51,7 @@ class Rollout:
         archived: whether it stands among the archived ones.
         meta: what its first line says of the thread, without the instructions.
         copied_from: the thread whose lines it began with a copy of; empty for none.
-        lost_head: whether the line that would say so cannot be read.
+        lost_head: whether the line that would say so cannot be read, or seems to be missing.
     """
 
     path: str
@@ -193,7 +193,7 @@ def rollout_at(path: str) -> Rollout | None:
         "archived_sessions" in Path(path).parts,
         kept,
         other if other != thread else "",
-        second is not None and second.kind == lines.BROKEN,
+        has_lost_head(path, meta, second),
     )
 
 
