@@ -151,6 +151,8 @@ class Answering:
             native["uncertain"] = True
         if state.lost:
             native["history"] = "not stored"
+        if state.policy:
+            native["truncation_policy"] = dict(state.policy)
         native |= call.counted
         used = None if call.counts is None else usage_of(call.counts)
         members = {

@@ -12,6 +12,7 @@ from typing import Any, Final
 from agentsession.importers.codex.answering import Answering
 from agentsession.importers.codex.calls import Call, Element, Ending
 from agentsession.importers.codex.lines import Line, mapping, string
+from agentsession.importers.codex.releases import version_of
 from agentsession.importers.codex.state import ASKED_BY_USER
 from agentsession.importers.codex.units import Unit, normalised
 from agentsession.importers.codex.usage import Counts, counts_of, is_odd, usage_of
@@ -22,6 +23,8 @@ _PER_TURN: Final = frozenset(
     {"permission_profile", "current_date", "timezone", "root_turn_id", "approvals_reviewer"}
 )
 
+# Releases before sent a request again as it was, without what had come of the answer.
+_RESENT_LONGER: Final = (0, 121)
 
 _NO_COUNTER: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -132,7 +135,7 @@ class Calling(Answering):
             if counted.hidden is not None:
                 return
             if call is not None and call.has_output and call.counts is None:
-                call.border = not call.has_results
+                self._broke_off(call)
             code = "unreadable-counts" if counted.unclear else "usage-repeated"
             self.accounts.left_out(number, code)
             return
@@ -150,6 +153,15 @@ class Calling(Answering):
             self.accounts.folded(number, self.writer.note(data, "", "usage", line.time))
         else:
             self._count(self.open(line.time, marked=True), counted.last, raw, number, counter)
+
+    def _broke_off(self, call: Call) -> None:
+        """Take it that an answer broke off, and that another one begins. Spec: codex 8."""
+        if call.has_results:
+            return
+        if version_of(self.state.release) < _RESENT_LONGER:
+            call.attempts += 1
+        else:
+            call.border = True
 
     def _count(
         self,

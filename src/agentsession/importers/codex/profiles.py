@@ -19,4 +19,5 @@ def profile_of_response(response: ResponseEntry) -> CodexProfile:
     release = string(native.get("release"))
     provider = string(value_of(response, "provider"))
     version = version_of(release) if release else (0, 20)
-    return codex_profile(version, response.model, provider)
+    policy = mapping(native.get("truncation_policy"))
+    return codex_profile(version, response.model, provider, policy)

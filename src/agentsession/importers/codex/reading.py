@@ -17,7 +17,8 @@ from agentsession.importers.codex.calls import Element, Ending, Shown, error_of
 from agentsession.importers.codex.compacting import compacted
 from agentsession.importers.codex.known import unknown_in
 from agentsession.importers.codex.lines import Line, mapping, string
-from agentsession.importers.codex.releases import version_of
+from agentsession.importers.codex.origins import PAUSE
+from agentsession.importers.codex.releases import at_least, version_of
 from agentsession.importers.codex.settings import Settings
 from agentsession.importers.codex.showing import DISPLAY, Showing
 from agentsession.importers.codex.state import ASKED_BY_TOOL, ASKED_BY_USER, State
@@ -39,8 +40,7 @@ from agentsession.record_entries import RunEntry
 _INTERRUPTED: Final = Ending("interrupted")
 _TURN_ABORTED: Final = "<turn_aborted>"
 _COMPACTED_NOTICE: Final = "Compact task completed"
-_WITH_CONTEXT: Final = (0, 116)
-_SEQUENCED: Final = (0, 160)
+_WITH_CONTEXT: Final = (0, 117)
 _NO_NUMBER: Final = -1
 
 
@@ -157,6 +157,12 @@ class Reading:
         else:
             self.calling.settle(Ending("interrupted"), certain=False)
 
+    def _written_by(self, line: Line) -> None:
+        """Notice that a newer release than the one that made the thread goes on with it."""
+        found, state = "" if self.calling.copied else at_least(line), self.state
+        if found and version_of(state.release) < version_of(found):
+            state.release = found
+
     # What belongs to the whole thread.
 
     def _meta(self, line: Line, number: int) -> None:
@@ -175,12 +181,14 @@ class Reading:
         self.accounts.left_out(number, "display-copy")
 
     def _applied(self, line: Line, number: int) -> None:
+        self._written_by(line)
         applied = mapping(line.payload.get("thread_settings"))
         provider = string(applied.get("model_provider_id"))
         self.state.provider = provider or self.state.provider
         self.accounts.left_out(number, "setting-unchanged")
 
     def _context(self, line: Line, number: int) -> None:
+        self._written_by(line)
         state = self.state
         if not self.calling.copied:
             self.calling.marked_by(line)
@@ -203,7 +211,8 @@ class Reading:
     # Items.
 
     def _item(self, line: Line, number: int) -> None:
-        item, state = line.payload, self.state
+        self._written_by(line)
+        item = line.payload
         item_type = string(item.get("type"))
         if item_type == GHOST:
             self.accounts.left_out(number, "undo-snapshot")
@@ -219,9 +228,6 @@ class Reading:
         if line.metadata_text:
             native = b'{"metadata":' + line.metadata_text + b"}"
         self.take(unit, number, line.time, native=native, metadata=metadata)
-        if metadata and version_of(state.release) < _SEQUENCED:
-            # An older thread that a newer release went on with says so nowhere else.
-            state.release = "0.160.0"
 
     def take(
         self,
@@ -292,12 +298,16 @@ class Reading:
             self.calling.settle(_INTERRUPTED, certain=False)
         elif unit.turn:
             if state.active or not state.bordered:
-                if state.asked == ASKED_BY_USER and state.call is None:
+                if (
+                    state.asked == ASKED_BY_USER
+                    and state.call is None
+                    and not _came_together(state.asked_at, element.time, turns=state.bordered)
+                ):
                     self.calling.settle(Ending(), certain=True)
                 self.calling.flush()
                 if not state.bordered:
                     self.abandon(element.time)
-                state.asked = ASKED_BY_USER
+                state.asked, state.asked_at = ASKED_BY_USER, element.time
             else:
                 self.calling.flush()
         elif state.call is not None and state.call.has_output and state.call.counts is None:
@@ -454,3 +464,11 @@ class Reading:
         self.calling.flush()
         entry_id = self.writer.note({"line": line.payload}, "", "unknown", line.time)
         self.accounts.entry(number, entry_id, code=code)
+
+
+def _came_together(first: str, second: str, *, turns: bool) -> bool:
+    """Whether two messages of a turn were taken up at once, and so no request went between."""
+    before, after = lines.moment(first), lines.moment(second)
+    if not turns or before is None or after is None:
+        return False
+    return 0 <= after.nanoseconds - before.nanoseconds <= PAUSE

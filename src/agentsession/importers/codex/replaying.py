@@ -166,6 +166,9 @@ def _summarised(
             return {**verdict, "verdict": "rebuilt", **where}
     if any(answer.note == _LOST for answer in answers):
         return {**verdict, "verdict": "impossible", "reason": _LOST}
+    if any(fidelity.goes_on(logged, answer.on(chat=chat)) for answer in answers):
+        # A compaction that failed leaves no line.
+        return {**verdict, "verdict": "impossible", "reason": "answer-not-stored"}
     return {**verdict, "verdict": "differs", "reason": _difference(logged, compacted, chat=chat)}
 
 

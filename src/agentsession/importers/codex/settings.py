@@ -63,6 +63,7 @@ class Settings:
         """Take a turn context; return the entry that says it, and whether that is new."""
         payload, writer = line.payload, self._writer
         state.model = string(payload.get("model")) or state.model
+        state.policy = mapping(payload.get("truncation_policy"))
         cwd = string(payload.get("cwd"))
         beside = {name: value for name, value in payload.items() if name not in _ELSEWHERE}
         wanted: dict[str, Any] = {

@@ -5,7 +5,9 @@ Spec: codex 5, 7 and 8.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from agentsession.importers.codex.calls import Call, Shown
 from agentsession.importers.codex.units import Unit
@@ -31,6 +33,7 @@ class State:
         active: whether a turn is running.
         bordered: whether the thread marks where turns begin.
         asked: who asks for a call that is not seen yet; empty for nobody.
+        asked_at: when the user did.
         marking: whether the thread marks where calls begin.
         states: how many marker lines stand in a row (first generation).
         done: the last item that the request of a whole response held (third generation).
@@ -39,6 +42,7 @@ class State:
         lost: whether the history is known to differ from what was sent.
         release: who wrote what is read.
         provider, model, cwd: what is in force.
+        policy: how much of an output the model takes, where the turn context says so.
         counter: the thread's counters.
         shown: what display events tell of calls, until their output comes.
     """
@@ -54,6 +58,7 @@ class State:
     active: bool = False
     bordered: bool = False
     asked: str = ""
+    asked_at: str = ""
     marking: bool = False
     states: int = 0
     done: int = -1
@@ -64,6 +69,7 @@ class State:
     provider: str = ""
     model: str = ""
     cwd: str = ""
+    policy: Mapping[str, Any] = field(default_factory=dict)
     counter: Counter = field(default_factory=Counter)
     shown: dict[str, Shown] = field(default_factory=dict)
 

@@ -55,6 +55,7 @@ _CONTEXT_STARTS: Final = (
     "<model_switch>",
 )
 _ACTION: Final = "<user_action>"
+_SUMMARY: Final = "compaction.summary"
 _USER_BUDGET: Final = 80_000
 _OPENING: Final = (
     "You were originally given instructions from a user over one or more turns. "
@@ -168,7 +169,7 @@ def _is_turn(item: dict[str, Any], words: str) -> bool:
     )
     named = [kind for kind in sequence(kinds) if isinstance(kind, str)]
     if named:
-        return any(kind.startswith("user.") for kind in named)
+        return any(kind.startswith("user.") or kind == _SUMMARY for kind in named)
     return not words.startswith(_CONTEXT_STARTS)
 
 
@@ -206,7 +207,8 @@ def rolled_back(history: Sequence[Unit], turns: int, *, with_context: bool) -> l
 
     Spec: codex 5.1.
     """
-    begins = [at for at, unit in enumerate(history) if unit.turn and not unit.summary]
+    # The summary of a compaction is a user's message to Codex, and counts as a turn.
+    begins = [at for at, unit in enumerate(history) if unit.turn or unit.summary]
     if not begins or turns <= 0:
         return list(history)
     first = max(len(begins) - turns, 0)

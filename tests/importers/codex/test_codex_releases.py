@@ -1,0 +1,233 @@
+"""What differs from release to release, as releases were seen to do it against a mock server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from codex_files import (
+    Lines,
+    called,
+    context,
+    convert,
+    counters,
+    event,
+    line,
+    meta,
+    returned,
+    said,
+    write,
+)
+
+from agentsession import wire
+from agentsession.entries import ResponseEntry
+from agentsession.importers.base import Converted
+from agentsession.importers.codex import profile_of_response
+from agentsession.importers.codex.lines import decoded
+from agentsession.importers.codex.releases import at_least, version_of
+
+TURN = {"current_date": "2026-11-30"}
+
+
+def responses(converted: Converted) -> list[ResponseEntry]:
+    return [e for e in converted.session.entries if isinstance(e, ResponseEntry)]
+
+
+def requests(converted: Converted) -> list[list[str]]:
+    """The texts of each request, oldest first."""
+    session = converted.session
+    return [[i.text for i in session.request_context(r.id).items] for r in responses(converted)]
+
+
+def turn(name: str, words: str, *rest: dict[str, Any]) -> Lines:
+    start = event("task_started", turn_id=name)
+    lines = [start, context(turn_id=name, **TURN), said("user", words), *rest]
+    return [*lines, event("task_complete", turn_id=name)]
+
+
+def answered(words: str, total: int) -> Lines:
+    return [said("assistant", words), counters(total, 10)]
+
+
+# Rollbacks.
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(("turns", "left"), [(1, 4), (2, 3), (3, 2), (9, 0)])
+def test_a_summary_counts_as_a_turn(tmp_path: Path, named: bool, turns: int, left: int) -> None:
+    """Whether its kind is recorded (0.150) or not: it is a message of the user to Codex."""
+    summary = "Another language model started to solve this problem. Summary."
+    kept = [said("user", words)["payload"] for words in ("one", "two", summary)]
+    if named:
+        for item, kind in zip(kept, ("user.text", "user.text", "compaction.summary"), strict=True):
+            beside = {"content_item_kinds": [kind]}
+            item["internal_chat_message_metadata_passthrough"] = beside
+    compacted = line("compacted", {"message": summary, "replacement_history": kept})
+    lines = [
+        meta(version="0.150.1"),
+        *turn("t1", "one", *answered("One.", 10)),
+        *turn("t2", "two", *answered("Two.", 20)),
+        compacted,
+        *turn("t3", "three", *answered("Three.", 30)),
+        event("thread_rolled_back", num_turns=turns - 1),
+        event("thread_rolled_back", num_turns=1),
+        *turn("t4", "four", *answered("Four.", 40)),
+    ]
+    write(tmp_path, lines)
+    found = requests(convert(tmp_path))[-1]
+    every = ["one", "two", summary, "three"]
+    assert found == [*every[: max(left - 1, 0)], "four"]
+
+
+@pytest.mark.parametrize(("version", "stays"), [("0.116.0", True), ("0.117.0", False)])
+def test_context_before_a_dropped_turn_goes_from_0_117_on(
+    tmp_path: Path, version: str, stays: bool
+) -> None:
+    lines = [
+        meta(version=version),
+        said("user", "one"),
+        *answered("One.", 10),
+        said("developer", "<model_switch>"),
+        said("user", "two"),
+        *answered("Two.", 20),
+        event("thread_rolled_back", num_turns=1),
+        said("user", "three"),
+        *answered("Three.", 30),
+    ]
+    write(tmp_path, lines)
+    switch = ["<model_switch>"] if stays else []
+    assert requests(convert(tmp_path))[-1] == ["one", "One.", *switch, "three"]
+
+
+# Broken answers.
+
+
+def broken(tmp_path: Path, version: str) -> Converted:
+    rest = [
+        counters(10, 10),
+        said("assistant", "broken"),
+        called("c1"),
+        counters(10, 10),
+        said("assistant", "whole"),
+        counters(20, 10),
+    ]
+    begun = [meta(version=version), *turn("t1", "one", *answered("One.", 10))]
+    write(tmp_path, [*begun, *turn("t2", "two", *rest), *turn("t3", "on", *answered("Yes.", 30))])
+    return convert(tmp_path)
+
+
+@pytest.mark.parametrize("version", ["0.106.0", "0.115.0", "0.120.0"])
+def test_up_to_0_120_a_retry_is_the_same_request(tmp_path: Path, version: str) -> None:
+    """Turn contexts mark no calls any more: counters that are written again do."""
+    converted = broken(tmp_path, version)
+    first, second, third = requests(converted)
+    assert (first, second) == (["one"], ["one", "One.", "two"])
+    said_before = ["one", "One.", "two", "broken"]
+    assert [words for words in third if words] == [*said_before, "aborted", "whole", "on"]
+    assert [r.unknown["codex"].get("attempts", 1) for r in responses(converted)] == [1, 2, 1]
+    assert [r.status for r in responses(converted)] == ["completed"] * 3
+
+
+@pytest.mark.parametrize("version", ["0.121.0", "0.145.0"])
+def test_from_0_121_on_a_retry_holds_what_came(tmp_path: Path, version: str) -> None:
+    found = requests(broken(tmp_path, version))
+    assert [words for words in found[2] if words] == ["one", "One.", "two", "broken", "aborted"]
+    assert len(found) == 4
+
+
+# Messages while it works.
+
+
+def steered(tmp_path: Path, second: str) -> list[list[str]]:
+    late = {**said("user", "two"), "timestamp": second}
+    write(tmp_path, [meta(), *turn("t1", "one", late, *answered("Both.", 10))])
+    return requests(convert(tmp_path))
+
+
+def test_messages_that_were_taken_up_together_are_one_request(tmp_path: Path) -> None:
+    assert steered(tmp_path, "2026-11-30T20:51:44.052Z") == [["one", "two"]]
+
+
+@pytest.mark.parametrize("time", ["2026-11-30T20:51:45.063Z", "2026-11-30T20:51:43.000Z", "never"])
+def test_a_message_that_came_later_cut_an_answer(tmp_path: Path, time: str) -> None:
+    assert steered(tmp_path, time) == [["one"], ["one", "two"]]
+
+
+def test_without_turns_each_message_asked_for_itself(tmp_path: Path) -> None:
+    lines = [meta(version="0.34.0"), said("user", "one"), said("user", "two")]
+    write(tmp_path, [*lines, *answered("Yes.", 10)])
+    assert requests(convert(tmp_path)) == [["one"], ["one", "two"]]
+
+
+# Mixed releases.
+
+
+def ids(converted: Converted) -> list[list[str]]:
+    """The ids that each request was sent with."""
+    found = []
+    for response in responses(converted):
+        pieces = wire.request_pieces(converted.session.path(response.id))
+        profile = profile_of_response(response)
+        sent = wire.responses_input(pieces, wire.target_of(response), profile)
+        found.append([item.get("id", "") for item in sent])
+    return found
+
+
+def test_a_newer_release_that_goes_on_spells_as_it_does(tmp_path: Path) -> None:
+    """A thread names the one that made it alone; 0.145 stores ids of answers and sends none."""
+    first = turn("t1", "one", said("assistant", "One.", id="msg_1"), counters(10, 10))
+    again = turn("t2", "two", said("assistant", "Two.", id="msg_2"), counters(20, 10))
+    newer = turn("t3", "three", said("assistant", "Three.", id="msg_3"), counters(30, 10))
+    newer[2]["payload"]["id"] = "msg_u3"
+    write(tmp_path, [meta(version="0.145.0"), *first, *again, *newer])
+    converted = convert(tmp_path)
+    assert ids(converted) == [[""], ["", "", ""], ["", "msg_1", "", "msg_2", "msg_u3"]]
+    told = [r.unknown["codex"]["release"] for r in responses(converted)]
+    assert told == ["0.145.0", "0.145.0", "0.146.0"]
+
+
+@pytest.mark.parametrize(
+    ("written", "release"),
+    [
+        (context(truncation_policy={}), "0.79.0"),
+        (context(truncation_policy={}, collaboration_mode={}), "0.90.0"),
+        (context(realtime_active=False, collaboration_mode={}), "0.110.0"),
+        (context(permission_profile={}, realtime_active=False), "0.124.0"),
+        (context(approvals_reviewer="user", permission_profile={}), "0.145.0"),
+        (event("thread_settings_applied"), "0.145.0"),
+        (said("user", "Hi", id="msg_1"), "0.146.0"),
+        ({**said("user", "Hi"), "metadata": {"history_sequence": 1}}, "0.160.0"),
+        (said("user", "Hi"), ""),
+        (said("user", "Hi", id=None), ""),
+        (said("assistant", "Hi", id="msg_1"), ""),
+        (returned("c1"), ""),
+        (context(), ""),
+        (event("task_started"), ""),
+    ],
+)
+def test_what_a_line_tells_of_its_release(written: dict[str, Any], release: str) -> None:
+    assert at_least(decoded(json.dumps(written).encode(), "here:1")) == release
+
+
+def test_versions_compare_by_their_numbers() -> None:
+    assert version_of("0.146.1") > version_of("0.146.0") > version_of("0.99.0")
+
+
+# How much a model takes.
+
+
+def test_a_response_says_what_its_model_took_of_an_output(tmp_path: Path) -> None:
+    policy = {"mode": "bytes", "limit": 10_000}
+    start = [meta(version="0.123.0"), event("task_started", turn_id="t")]
+    begun = [*start, context(turn_id="t", truncation_policy=policy), said("user", "Go")]
+    rest = [called("c1"), counters(10, 10), returned("c1", "a" * 40_000)]
+    write(tmp_path, [*begun, *rest, *answered("Yes.", 20)])
+    converted = convert(tmp_path)
+    second = responses(converted)[1]
+    assert second.unknown["codex"]["truncation_policy"] == policy
+    pieces = wire.request_pieces(converted.session.path(second.id))
+    profile = profile_of_response(second)
+    output = wire.responses_input(pieces, wire.target_of(second), profile)[-1]["output"]
+    assert output == "a" * 6_000 + "…28000 chars truncated…" + "a" * 6_000
