@@ -156,7 +156,8 @@ class Calling(Answering):
 
     def _broke_off(self, call: Call) -> None:
         """Take it that an answer broke off, and that another one begins. Spec: codex 8."""
-        if call.has_results:
+        if call.has_results or call.marked:
+            # Where marks say when a request was sent they say so of the next one too.
             return
         if version_of(self.state.release) < _RESENT_LONGER:
             call.attempts += 1
@@ -195,12 +196,21 @@ class Calling(Answering):
             ending: how it ended.
             certain: whether a request that nothing answered was surely sent.
         """
-        state = self.state
+        state, call = self.state, self.state.call
+        if call is not None and not certain and call.marked and self._is_unheard(call):
+            # Interrupted where a tool had just returned: the mark stands, nothing was sent.
+            call.certain = False
         self.flush(ending)
         if state.asked == ASKED_BY_USER and not state.marking and not self.copied:
             self.open("").certain = certain
             self.flush(ending)
         state.asked = state.owed = ""
+
+    def _is_unheard(self, call: Call) -> bool:
+        """Whether nothing came of a call that outputs of tools asked for."""
+        last = self.state.history[-1:]
+        heard = call.elements or call.counts is not None
+        return not heard and bool(last) and last[0].is_result
 
     def consume(self) -> Call | None:
         """Take away the call that made a summary, ``None`` when none is being read."""
