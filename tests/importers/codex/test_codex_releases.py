@@ -212,6 +212,7 @@ def test_a_newer_release_that_goes_on_spells_as_it_does(tmp_path: Path) -> None:
         (event("thread_settings_applied"), "0.145.0"),
         (said("user", "Hi", id="msg_1"), "0.146.0"),
         ({**said("user", "Hi"), "metadata": {"history_sequence": 1}}, "0.160.0"),
+        (said("user", "<user_action>\n", id="msg_1"), ""),
         (said("user", "Hi"), ""),
         (said("user", "Hi", id=None), ""),
         (said("assistant", "Hi", id="msg_1"), ""),

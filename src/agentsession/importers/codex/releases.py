@@ -20,6 +20,7 @@ _SINCE: Final = (
 """Members of turn contexts, and the first release that was seen to write them; newest first."""
 
 _SETTINGS: Final = "thread_settings_applied"
+_REVIEW: Final = b'"<user_action>'
 _MADE: Final = frozenset({"user", "developer"})
 
 
@@ -40,7 +41,9 @@ def at_least(line: Line) -> str:
         if line.metadata:
             return "0.160.0"
         made = string(payload.get("role")) in _MADE or line.name.endswith("_output")
-        return "0.146.0" if made and string(payload.get("id")) else ""
+        # What 0.145 says of a review has an id as well.
+        named = made and bool(string(payload.get("id"))) and _REVIEW not in line.text
+        return "0.146.0" if named else ""
     if line.kind == lines.CONTEXT:
         return next((release for name, release in _SINCE if name in line.payload), "")
     return "0.145.0" if line.name == _SETTINGS else ""
