@@ -46,6 +46,8 @@ from agentsession.importers.opencode import (
     decode_queue_row,
     decode_row2,
 )
+from agentsession.importers.opencode.convert.history import History
+from agentsession.importers.opencode.convert.rules import Rules
 from agentsession.importers.opencode.importer import OpenCode
 from agentsession.importers.plans import Action, plan
 from agentsession.importers.run import Work, import_sessions
@@ -315,6 +317,31 @@ def test_a_staged_revert_to_a_summary_leaves_its_question() -> None:
     result = from_store(built, revert={"messageID": summary})
     assert at_leaf(result) == ["A", "One", "What did we do so far?"]
     assert contents(result, last) == ["What did we do so far?", "Su", "B"]
+
+
+def test_a_summary_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long session has many, and each request goes on from the newest before it."""
+    looks = 0
+    question_of = History.question_of
+
+    def counted(self: History, summary: int, rules: Rules) -> int | None:
+        nonlocal looks
+        looks += 1
+        return question_of(self, summary, rules)
+
+    monkeypatch.setattr(History, "question_of", counted)
+    built = Build()
+    for _ in range(20):
+        for _ in range(5):
+            built.user("A")
+            built.answer(said("One"))
+        built.user("", {"type": "compaction", "auto": False})
+        built.answer(said("Su"), summary=True, mode="compaction")
+    built.user("B")
+    last = built.answer(said("Two"))
+    result = from_store(built)
+    assert contents(result, last) == ["What did we do so far?", "Su", "B"]
+    assert looks < 200
 
 
 def test_a_staged_revert_leaves_outputs_as_they_are_now() -> None:
