@@ -129,7 +129,7 @@ class ClaudeLog:
         usage = {
             "input_tokens": 4,
             "cache_creation_input_tokens": 900 + number % 700,
-            "cache_read_input_tokens": 40_000 + number,
+            "cache_read_input_tokens": 40_000 + number % 110_000,
             "output_tokens": 300 + number % 99,
             "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
             "service_tier": "standard",

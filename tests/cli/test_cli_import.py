@@ -364,3 +364,12 @@ def test_progress_on_a_terminal_only(source: Path, tmp_path: Path, chats: Module
         env={"PYTHONPATH": str(tmp_path / "site")},
     )
     assert piped.err == ""
+
+
+def test_a_store_that_would_be_a_session_file_is_refused_once(call: Caller, tmp_path: Path) -> None:
+    place = tmp_path / "one" / "x.jsonl"
+    done = call("import", "pi", Path(__file__).parents[1] / "data" / "pi", "--to", place)
+    assert done.code == 1
+    assert done.err.count("would be a file, not a store") == 1
+    assert "sessions" not in done.out
+    assert not place.parent.exists()

@@ -6,6 +6,8 @@ import json
 import os
 import pickle
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import pytest
 from agentsession.errors import AgentSessionError
 from agentsession.importers import registry, workers
 from agentsession.importers.run import Work, import_sessions, jobs_for
-from agentsession.stores import JSONLStore
+from agentsession.stores import JSONLStore, open_store
 from agentsession.writing import dump
 
 DATA = Path(__file__).parents[1] / "data"
@@ -141,3 +143,35 @@ class _Dying:
 
     def close(self) -> None:
         pass
+
+
+def test_two_imports_at_once_create_each_session_once(source: Path, tmp_path: Path) -> None:
+    """They meet at every session; one of them stores it, and the other one sees that."""
+    for name in ("files", "database.db"):
+        store = tmp_path / name
+        command = [sys.executable, "-m", "agentsession", "import", "pi", source, "--to", store]
+        running = [
+            subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, text=True)
+            for _ in range(3)
+        ]
+        reports = [json.loads(one.communicate()[0]) for one in running]
+        assert [one.returncode for one in running] == [0, 0, 0]
+        totals = [report["totals"] for report in reports]
+        assert sum(one["sessions"]["created"] for one in totals) == 40
+        assert sum(one["sessions"]["unchanged"] for one in totals) == 80
+        with open_store(store, read_only=True) as opened:
+            assert len(list(opened.list())) == 40
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """Forty sessions of pi."""
+    (log,) = (DATA / "pi" / "1.6.0-tools-anthropic" / "pi").rglob("*.jsonl")
+    folder = tmp_path / "sessions" / "--home-dev-project--"
+    folder.mkdir(parents=True)
+    for number in range(40):
+        name = f"01a22e4e-5d19-74aa-aa27-{number:012d}"
+        known = log.stem.partition("_")[2]
+        text = log.read_text().replace(known, name)
+        (folder / log.name.replace(known, name)).write_text(text)
+    return folder.parent

@@ -7,16 +7,20 @@ Spec: decisions D5 and D6.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from agentsession import versions
 from agentsession.entries import Entry
-from agentsession.errors import DamagedFile, NoSession
+from agentsession.errors import DamagedFile, NoSession, SessionExists, SessionLocked
 from agentsession.importers.identity import FORMATS
 from agentsession.importers.plans import Plan, in_format, plan
 from agentsession.session import Session
-from agentsession.stores.base import Store
+from agentsession.stores.base import Put, Store
+
+_PAUSES: Final = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
+"""How long a session that is held is waited for, in seconds: with all of them about 1.5."""
 
 
 @runtime_checkable
@@ -26,7 +30,7 @@ class _Releasing(Protocol):
 
 @runtime_checkable
 class _Keeping(Protocol):
-    def put(self, session: Session) -> object: ...
+    def put(self, session: Session) -> Put: ...
 
     def holds(self, session: Session) -> bool: ...
 
@@ -35,7 +39,8 @@ def merge(store: Store, converted: Session, to: str = FORMATS[0]) -> Plan:
     """Write a converted session into a store, and check what was written.
 
     The session is created, or what it lacks is appended to it. Afterwards it is opened
-    again: every converted entry must stand in it.
+    again: every converted entry must stand in it. A session that is held is waited for a
+    little: another import lets go of it soon.
 
     Args:
         store: the store.
@@ -50,6 +55,15 @@ def merge(store: Store, converted: Session, to: str = FORMATS[0]) -> Plan:
         DamagedFile: when the stored session cannot be read, or is not what was written.
         AgentSessionError: what else opening, creating and appending raise.
     """
+    for pause in _PAUSES:
+        try:
+            return _merged(store, converted, to)
+        except (SessionLocked, SessionExists):
+            time.sleep(pause)
+    return _merged(store, converted, to)
+
+
+def _merged(store: Store, converted: Session, to: str) -> Plan:
     stored = _stored(store, converted.id)
     try:
         converted = in_format(stored, converted, to)
@@ -57,8 +71,7 @@ def merge(store: Store, converted: Session, to: str = FORMATS[0]) -> Plan:
         if not done.entries and stored is not None:
             return done
         if stored is None and isinstance(store, _Keeping):
-            _put(store, converted)
-            return done
+            return done if _put(store, converted) else preview(store, converted, to)
         session = store.create(converted.header) if stored is None else stored
         if isinstance(store, _Keeping) and _is_put_behind(session, done.entries):
             release(store, session.id)
@@ -114,18 +127,20 @@ def release(store: Store, session_id: str) -> None:
         store.release(session_id)
 
 
-def _put(store: _Keeping, converted: Session) -> None:
-    """Store a new session, whole or not at all.
+def _put(store: _Keeping, converted: Session) -> bool:
+    """Store a new session, whole or not at all; return whether another one did not do so first.
 
     Raises:
+        SessionExists: when there is one by now that says something else.
         DamagedFile: when it is not there afterwards, byte for byte.
     """
-    store.put(converted)
+    done = store.put(converted)
     if not store.holds(converted):
         raise DamagedFile(
             f"session {converted.id} was written, and cannot be read back as it was; delete the "
             "session from the store and import it again"
         )
+    return done is Put.CREATED
 
 
 def _settle(store: Store, session: Session, done: Plan) -> None:

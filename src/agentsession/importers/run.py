@@ -26,6 +26,7 @@ from agentsession.importers.report import Imported, ImportReport, Tally
 from agentsession.importers.target import open_target
 from agentsession.session import Session
 from agentsession.stores import Store
+from agentsession.stores.layout import SUFFIX
 
 Target = str | os.PathLike[str] | Store | None
 Progress = Callable[[int, int], None]
@@ -185,7 +186,7 @@ def _check_target(work: Sequence[Work], target: str | os.PathLike[str]) -> None:
                     f"{os.fspath(target)} is {found.importer.name}'s own data, which is never "
                     "written to; name another place for the store"
                 )
-    if os.path.isfile(place):
+    if os.path.isfile(place) or (place.endswith(SUFFIX) and not os.path.exists(place)):
         open_target(target, read_only=True).close()
 
 

@@ -105,7 +105,8 @@ def open_store(
         return SQLiteStore(
             path, read_only=read_only, on_stale_lock=on_stale_lock, allow_newer=allow_newer
         )
+    what = "is a file" if os.path.exists(path) else "would be a file"
     raise AgentSessionError(
-        f"{os.fspath(path)} is a file, not a store; give the directory of a file store, or a "
+        f"{os.fspath(path)} {what}, not a store; give the directory of a file store, or a "
         "SQLite database"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from pathlib import Path
 from typing import Any
 
@@ -143,3 +144,19 @@ def test_a_tool_whose_name_is_none_costs_no_session(name: Any, tmp_path: Path) -
     assert [tool["name"] for tool in session.context().settings.tools if tool["name"] != name] == [
         "Read"
     ]
+
+
+@pytest.mark.parametrize("name", [b"bad\xffname.jsonl", b"two\nlines.jsonl", b"a*b.jsonl"])
+def test_a_log_whose_name_no_store_can_hold_is_imported(name: bytes, tmp_path: Path) -> None:
+    log = Log()
+    log.user("u1", "Go")
+    log.say("a1", "m1", "One.")
+    log.write(tmp_path / "home")
+    (path,) = (tmp_path / "home").rglob("*.jsonl")
+    path.rename(path.with_name(os.fsdecode(name)))
+    report = imported(tmp_path / "home", tmp_path / "store")
+    (session,) = stored(tmp_path / "store")
+    assert report.ok
+    assert session.id.startswith("log-")
+    assert answers(session) == ["m1"]
+    assert imported(tmp_path / "home", tmp_path / "store").totals["sessions"]["unchanged"] == 1

@@ -36,7 +36,7 @@ from agentsession.importers.claude_code.lines import (
     split_tail,
     value_of,
 )
-from agentsession.importers.claude_code.places import AGENT, is_agent_name
+from agentsession.importers.claude_code.places import AGENT, is_agent_name, name_of
 from agentsession.importers.claude_code.records import Record, records_of
 from agentsession.stores.layout import id_problem
 
@@ -154,9 +154,9 @@ def look(path: Path, kept: list[Record] | None = None) -> Log:
         path: the file.
         kept: takes the records of the file, where they are wanted.
     """
-    log = Log(path, path.stem)
+    log = Log(path, name_of(path))
     if log.is_agent:
-        log.agent = path.stem.removeprefix(AGENT)
+        log.agent = log.name.removeprefix(AGENT)
         log.meta = _meta(path)
     try:
         for number, line in enumerate(raw_lines(path)):

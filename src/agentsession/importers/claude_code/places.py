@@ -5,6 +5,7 @@ Spec: claude-code 1 and 6.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from agentsession._regular import open_regular
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.lines import is_blank, members_of, text_of
 from agentsession.importers.unread import noting
+from agentsession.stores.layout import id_problem
 
 ENDING: Final = ".jsonl"
 AGENT: Final = "agent-"
@@ -52,6 +54,18 @@ def is_log_name(name: str) -> bool:
 def is_agent_name(name: str) -> bool:
     """Return whether a file name is that of an agent's log."""
     return name.startswith(AGENT) and name.endswith(ENDING)
+
+
+def name_of(path: Path) -> str:
+    """Return the name that a log gives its session, or its agent, with ``agent-`` before it.
+
+    A name that no store can hold is spelled by its digest.
+    """
+    stem = path.stem
+    if not id_problem(stem):
+        return stem
+    digest = hashlib.sha256(os.fsencode(stem)).hexdigest()[:16]
+    return f"{AGENT if is_agent_name(path.name) else 'log-'}{digest}"
 
 
 def folders(place: Path) -> list[Path]:
