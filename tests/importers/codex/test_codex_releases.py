@@ -22,7 +22,7 @@ from codex_files import (
 )
 
 from agentsession import wire
-from agentsession.entries import ResponseEntry
+from agentsession.entries import ItemEntry, ResponseEntry
 from agentsession.importers.base import Converted
 from agentsession.importers.codex import profile_of_response
 from agentsession.importers.codex.lines import decoded
@@ -245,3 +245,39 @@ def test_a_response_says_what_its_model_took_of_an_output(tmp_path: Path) -> Non
     profile = profile_of_response(second)
     output = wire.responses_input(pieces, wire.target_of(second), profile)[-1]["output"]
     assert output == "a" * 6_000 + "…28000 chars truncated…" + "a" * 6_000
+
+
+# Compactions.
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_the_answer_before_a_compaction_is_no_summary(tmp_path: Path, counted: bool) -> None:
+    """0.36 to 0.44 write a context before the compaction, and none of the summary's items."""
+
+    def turned(words: str, answer: str, total: int) -> Lines:
+        told = [counters(total, 10)] if counted else []
+        return [said("user", words), context(), *told, said("assistant", answer)]
+
+    compacted = [context(), line("compacted", {"message": "SUMMARY of it all"})]
+    lines = [meta(version="0.40.0"), *turned("one", "A", 11), *compacted]
+    write(tmp_path, [*lines, *turned("two", "B", 22), said("user", "three"), context()])
+    converted = convert(tmp_path)
+    first, second = requests(converted)[:2]
+    assert first == ["one"]
+    assert "SUMMARY of it all" in second[0]
+    assert second[1:] == ["two"]
+    said_by = [e.item.text for e in converted.session.entries if isinstance(e, ItemEntry)]
+    assert said_by == ["one", "A", "two", "B", "three"]
+
+
+def test_the_items_of_a_summary_are_part_of_its_compaction(tmp_path: Path) -> None:
+    """0.145 on."""
+    kept = [said("user", "Lead-in: SUMMARY")["payload"]]
+    compacted = line("compacted", {"message": "Lead-in: SUMMARY", "replacement_history": kept})
+    asked = event("task_started", turn_id="t2")
+    lines = [meta(), *turn("t1", "one", *answered("A", 11)), asked, context(turn_id="t2", **TURN)]
+    write(tmp_path, [*lines, said("assistant", "SUMMARY"), counters(22, 11), compacted])
+    converted = convert(tmp_path)
+    assert [r.response_id for r in responses(converted)] == ["t1.1"]
+    said_by = [e.item.text for e in converted.session.entries if isinstance(e, ItemEntry)]
+    assert said_by == ["one", "A"]

@@ -212,10 +212,15 @@ class Calling(Answering):
         heard = call.elements or call.counts is not None
         return not heard and bool(last) and last[0].is_result
 
-    def consume(self) -> Call | None:
-        """Take away the call that made a summary, ``None`` when none is being read."""
+    def consume(self, summary: str) -> Call | None:
+        """Take away the call that made a summary, ``None`` when none is being read.
+
+        Args:
+            summary: the compaction's message, which ends in the summary: a model's text that
+                it does not end in is the answer before.
+        """
         state, call = self.state, self.state.call
-        if call is None or call.has_results:
+        if call is None or call.has_results or not self._made(call, summary):
             self.flush()
             return None
         state.call = None
@@ -223,6 +228,14 @@ class Calling(Answering):
             state.history.remove(element.unit)
             state.waiting.pop(element.unit.call_id, None)
         return call
+
+    def _made(self, call: Call, summary: str) -> bool:
+        """Whether a call may have made a summary."""
+        said = [e.unit for e in call.elements if e.unit.type == "message"]
+        if not said:
+            return True
+        words = self.writer.item(said[-1]).text.strip()
+        return not summary or summary.rstrip().endswith(words)
 
     # Sending.
 

@@ -23,11 +23,13 @@ _IN_ITEMS: Final = frozenset({"replacement_history", "replacement_history_metada
 def compacted(reading: Reading, line: Line, number: int) -> None:
     """Replace the history as a compaction did."""
     calling, state, writer = reading.calling, reading.state, reading.writer
-    call = None if calling.copied else calling.consume()
+    summary = string(line.payload.get("message"))
+    call = None if calling.copied else calling.consume(summary)
     history = _replacement(line)
+    native = _native(line, call)
     if history is None:
+        native["rebuilt"] = True
         texts = [writer.item(u).text for u in state.history if u.turn and not u.summary]
-        summary = string(line.payload.get("message"))
         make = bridged if is_bare(summary) else rebuilt
         history = make(state.history, texts, summary)
         reading.accounts.find("history-rebuilt", line.place)
@@ -35,7 +37,6 @@ def compacted(reading: Reading, line: Line, number: int) -> None:
     state.recount()
     state.asked = ASKED_BY_TOOL if state.active or not state.bordered else ""
     usage = usage_of(call.counts) if call is not None and call.counts is not None else None
-    native = _native(line, call)
     if history:
         entry_id = writer.fold(history, _name(line), line.time, usage=usage, native=native)
     else:
