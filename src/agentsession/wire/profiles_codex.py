@@ -38,6 +38,7 @@ class CodexProfile(Profile):
         passthrough: what the release keeps beside an item for its own provider is sent.
         freeform: outputs of the shell that are stored as JSON are sent as text.
         doubled: a streamed text went into the history beside the final item.
+        since: the first response whose text was streamed into it; empty for all of them.
         details: the ``detail`` of an image is sent where it is ``original``.
         grouped: on the chat wire calls that follow one another are one message.
         lines: outputs of too many lines or bytes are sent by their first and last lines.
@@ -50,6 +51,7 @@ class CodexProfile(Profile):
     passthrough: bool = False
     freeform: bool = False
     doubled: bool = False
+    since: str = ""
     details: bool = False
     grouped: bool = False
     lines: bool = False
@@ -72,8 +74,16 @@ class CodexProfile(Profile):
         if wire is Wire.CHAT:
             return chat_of(items, grouped=self.grouped)
         if self.doubled:
-            items = _doubled(items)
+            items = _doubled(items, self._streamed(pieces))
         return [self._sent(item) for item in items]
+
+    def _streamed(self, pieces: Sequence[Piece]) -> list[str]:
+        """The response of each piece, where its text was streamed by the same process."""
+        responses = [piece.origin.message for piece in pieces]
+        if not self.since:
+            return responses
+        first = responses.index(self.since) if self.since in responses else len(responses)
+        return [""] * first + responses[first:]
 
     def _sent(self, item: dict[str, Any]) -> dict[str, Any]:
         gone = set()
@@ -134,24 +144,48 @@ def _without_detail(part: Any) -> Any:
     return part
 
 
-def _doubled(items: Items) -> Items:
-    """Items as 0.20 sent them: its streamed texts stand there too. Spec: codex 8.1."""
+def _doubled(items: Items, responses: Sequence[str]) -> Items:
+    """Items as releases before 0.34 sent them: streamed texts too. Spec: codex 8.1.
+
+    A text went into the history as it came, and again with the items of its response when
+    that was whole; texts of the model that met there became one message.
+
+    Args:
+        items: the items.
+        responses: the response each is of; empty for an item that no response made.
+    """
+    streamed: dict[str, str] = {}
+    for item, response in zip(items, responses, strict=True):
+        if response and _is_said(item):
+            streamed[response] = streamed.get(response, "") + _words(item)
     sent: Items = []
-    for item in items:
-        if item.get("type") != "message" or item.get("role") != "assistant":
-            sent.append(item)
-            continue
-        words = "".join(part.get("text", "") for part in item.get("content") or [])
-        before = sent[-1] if sent else {}
-        copy = {
-            "type": "message",
-            "id": None,
-            "role": "assistant",
-            "content": [{"type": "output_text", "text": words}],
-        }
-        if before.get("type") == "reasoning":
-            sent[-1:] = [copy, before, item]
+    for item, response in zip(items, responses, strict=True):
+        words = streamed.pop(response, "")
+        if words:
+            _say(sent, {"type": "message", "id": None, "role": "assistant"}, words)
+        if _is_said(item):
+            _say(sent, item, _words(item))
         else:
-            content = [{"type": "output_text", "text": words + words}]
-            sent.append({**copy, "content": content})
+            sent.append(item)
     return sent
+
+
+def _say(sent: Items, message: dict[str, Any], words: str) -> None:
+    """Put a text of the model behind what is sent, into the message before if it is one."""
+    before = sent[-1] if sent else {}
+    if _is_said(before):
+        content = [{"type": "output_text", "text": _words(before) + words}]
+        sent[-1] = {**before, "content": content}
+    else:
+        sent.append({"content": [{"type": "output_text", "text": words}], **message})
+
+
+def _is_said(item: Mapping[str, Any]) -> bool:
+    return item.get("type") == "message" and item.get("role") == "assistant"
+
+
+def _words(item: Mapping[str, Any]) -> str:
+    content = item.get("content")
+    parts = content if isinstance(content, list) else []
+    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    return "".join(words for words in texts if isinstance(words, str))

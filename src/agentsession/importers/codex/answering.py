@@ -143,6 +143,9 @@ class Answering:
         state = self.state
         status, incomplete, error = ending.outcome(call, counting=state.counter.known)
         native: dict[str, Any] = {"release": state.release}
+        if not state.release:
+            native |= {} if state.streamed else {"streamed": False}
+            native |= {"resumed": state.resumed} if state.resumed else {}
         if state.turn:
             native["turn_id"] = state.turn
         if call.attempts > 1:
@@ -174,7 +177,7 @@ class Answering:
 
     def _tell(self, call: Call, name: str, status: str) -> None:
         state = self.state
-        if not call.has_output and not state.release:
+        if not call.has_output and not state.release and state.streamed:
             # The first generation kept the partial text in the history, and not in the file.
             state.lost = True
             self.accounts.find("partial-answer-not-kept", name)

@@ -60,6 +60,7 @@ class Line:
         beside: members of the line that no release writes.
         changed: whether a value that no entry can hold was replaced in what was decoded.
         repeated: whether it stood in its file before.
+        is_plain: whether it is the header of a file whose lines have no envelope.
     """
 
     place: str
@@ -73,6 +74,7 @@ class Line:
     beside: Beside = ()
     changed: bool = False
     repeated: bool = False
+    is_plain: bool = False
     _payload: dict[str, Any] | None = None
     _metadata: dict[str, Any] | None = None
 
@@ -327,5 +329,5 @@ def _plain(raw: bytes, value: dict[str, Any], place: str) -> Line:
         return Line(place, ITEM, name, raw, size=size, _payload=value)
     time = time_of(value.get("timestamp"))
     if not name and string(value.get("id")) and "timestamp" in value:
-        return Line(place, META, "", raw, time, size=size, _payload=value)
+        return Line(place, META, "", raw, time, size=size, is_plain=True, _payload=value)
     return Line(place, UNKNOWN, name, raw, time, size=size, _payload=value)

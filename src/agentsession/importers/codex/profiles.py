@@ -5,6 +5,8 @@ Spec: codex 2.2 and 8.1.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agentsession.beside import value_of
 from agentsession.entries import ResponseEntry
 from agentsession.importers.codex.lines import mapping, string
@@ -20,4 +22,9 @@ def profile_of_response(response: ResponseEntry) -> CodexProfile:
     provider = string(value_of(response, "provider"))
     version = version_of(release) if release else (0, 20)
     policy = mapping(native.get("truncation_policy"))
-    return codex_profile(version, response.model, provider, policy)
+    found = codex_profile(version, response.model, provider, policy)
+    if not release:
+        # Plain files name none: what stands in them tells which it was.
+        streamed = native.get("streamed") is not False
+        found = replace(found, doubled=streamed, since=string(native.get("resumed")))
+    return found

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from agentsession import text
 from agentsession.importers.accounts import Accounts
-from agentsession.importers.codex import lines
+from agentsession.importers.codex import lines, plain
 from agentsession.importers.codex.calling import Calling
 from agentsession.importers.codex.calls import Element, Ending, Shown, error_of
 from agentsession.importers.codex.compacting import compacted
@@ -172,6 +172,7 @@ class Reading:
         state, payload = self.state, line.payload
         state.release = string(payload.get("cli_version")) or state.release
         state.provider = string(payload.get("model_provider")) or state.provider
+        plain.headed(state, line)
         self.accounts.entry(number, *self.settings.meta(state, line))
 
     def _named(self, line: Line, number: int) -> None:
@@ -202,6 +203,7 @@ class Reading:
 
     def _state(self, line: Line, number: int) -> None:
         state = self.state
+        plain.marked(state, line)
         state.states += 1
         if state.states == 2 and not self.calling.copied and state.asked:
             state.marking = True
@@ -224,6 +226,8 @@ class Reading:
         unit = unit_of(
             item, line.text, sequence_number=lines.integer(metadata.get("history_sequence"))
         )
+        if not self.state.release and not self.calling.copied:
+            plain.begun(self, unit, line.time)
         native = b""
         if line.metadata_text:
             native = b'{"metadata":' + line.metadata_text + b"}"

@@ -44,6 +44,7 @@ class Answer:
         pieces, target, profile: its request.
         own: what the model made, and what stands among it.
         note: why it may answer none; empty when it has to answer one.
+        plain: its file is of the first generation, which stored no compaction.
         backed: the numbers of the requests.
     """
 
@@ -54,6 +55,7 @@ class Answer:
     target: Target
     profile: CodexProfile
     note: str
+    plain: bool = False
     backed: list[int] = field(default_factory=list)
     lowered: dict[bool, Messages] = field(default_factory=dict)
 
@@ -129,6 +131,7 @@ def _answer(session: Session, entry: ResponseEntry) -> Answer:
         target_of(entry),
         profile_of_response(entry),
         note,
+        plain=not string(native.get("release")),
     )
 
 
@@ -206,7 +209,7 @@ def _reason(
     if any(fidelity.goes_on(logged, answer.on(chat=chat)) for answer in answers):
         return "answer-not-stored"
     lost = _lost_roles(logged, answers, chat=chat)
-    if "assistant" in lost and any(answer.note == _LOST for answer in answers):
+    if "assistant" in lost and any(answer.note == _LOST or answer.plain for answer in answers):
         return _LOST
     key = string(mapping(request.get("body")).get("prompt_cache_key"))
     if key and key not in threads:

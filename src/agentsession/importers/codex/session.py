@@ -258,7 +258,8 @@ class Conversion:
                 accounts.find("instructions-not-stored", self._thread)
             elif release >= _WITH_INSTRUCTIONS:
                 accounts.find("instructions-approximate", self._thread)
-            if not self._first.meta.get("cli_version"):
+            told = self._reading.state.environment
+            if not self._first.meta.get("cli_version") and not told:
                 accounts.find("environment-not-stored", self._thread)
         for rollout in self._loud:
             where = self._thread if len(self._files) == 1 else f"{self._thread}: {rollout.name}"

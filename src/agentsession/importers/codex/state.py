@@ -41,6 +41,10 @@ class State:
         owed: the id of a response whose usage may follow.
         lost: whether the history is known to differ from what was sent.
         release: who wrote what is read.
+        unsaid: instructions of a plain header that no item has said yet.
+        environment: the last environment that a plain file tells.
+        streamed: whether streamed texts stand in the history beside the items (plain files).
+        resumed: the first call since the file was read again; empty when nothing shows that.
         provider, model, cwd: what is in force.
         policy: how much of an output the model takes, where the turn context says so.
         counter: the thread's counters.
@@ -66,6 +70,10 @@ class State:
     owed: str = ""
     lost: bool = False
     release: str = ""
+    unsaid: str = ""
+    environment: bytes = b""
+    streamed: bool = True
+    resumed: str = ""
     provider: str = ""
     model: str = ""
     cwd: str = ""

@@ -180,6 +180,16 @@ def aborted(call: Unit) -> Unit:
     return Unit(text.encode(item), output_type, call_id=call.call_id, made=True)
 
 
+def instructed(words: str) -> Unit:
+    """Return the message that a user's instructions of the first generation are sent as."""
+    said = f"<user_instructions>\n\n{words}\n\n</user_instructions>"
+    content = [{"type": "input_text", "text": said}]
+    item = {"type": "message", "id": None, "role": "user", "content": content}
+    made = unit_of(item, text.encode(item))
+    made.made = True
+    return made
+
+
 def normalised(history: Sequence[Unit]) -> list[Unit]:
     """Return a history as it is sent: each call with an output, each output with a call.
 
