@@ -236,3 +236,14 @@ def test_the_same_text_again_is_not_sent() -> None:
     talk += [said("user", "2"), said("assistant", "Same."), said("user", "3")]
     found = lowered(talk, (0, 90), chat=True)
     assert [m["content"] for m in found] == ["1", "Same.", "2", "3"]
+
+
+@pytest.mark.parametrize("odd", [{"a": 1}, [None], 7])
+def test_a_name_that_is_none_names_no_shell(odd: Any) -> None:
+    """Nothing a damaged log has there raises."""
+    call = {**called("c"), "name": odd}
+    other = {**called("d"), "call_id": odd}
+    output = {**returned("c"), "output": '{"output":"x","metadata":{"exit_code":0}}'}
+    items = [call, other, output, {**output, "call_id": odd}]
+    found = lowered(items, (0, 101, 0), "gpt-5-codex")
+    assert [one["output"] for one in found[2:]] == [output["output"]] * 2

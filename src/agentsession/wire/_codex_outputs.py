@@ -8,7 +8,7 @@ says was read off requests that releases of 0.50 to 0.171 sent.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -181,20 +181,26 @@ def _headed(words: str) -> str:
 def structured(items: Sequence[dict[str, Any]]) -> Items:
     """Return items whose JSON shell outputs are texts. Spec: codex 8.1, step 3."""
     shells = {
-        item.get("call_id")
+        _string(item, "call_id")
         for item in items
         if item.get("type") == "local_shell_call"
         or (
             item.get("type") in {"function_call", "custom_tool_call"}
-            and item.get("name") in _SHELLS
+            and _string(item, "name") in _SHELLS
         )
     }
     return [
         {**item, "output": _as_text(item["output"])}
-        if item.get("call_id") in shells and isinstance(item.get("output"), str)
+        if _string(item, "call_id") in shells and isinstance(item.get("output"), str)
         else item
         for item in items
     ]
+
+
+def _string(item: Mapping[str, Any], name: str) -> str:
+    """A member as a string: what a damaged log has there may be anything."""
+    found = item.get(name)
+    return found if isinstance(found, str) else ""
 
 
 def _as_text(output: str) -> str:

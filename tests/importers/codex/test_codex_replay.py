@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from codex_files import RECORDINGS
+from codex_files import RECORDINGS, context, counters, line, meta, said, write
 from recordings import FIXTURES, not_rebuilt, recordings
 
 from agentsession.importers import replay
@@ -75,8 +75,8 @@ def test_every_logged_request_is_judged() -> None:
 def test_usage_is_what_the_server_counted(recording: Path) -> None:
     """Once for each call; in the session, and straight from the files."""
     counted: Counter[str] = Counter()
-    for line in (recording / "requests.jsonl").read_text("utf-8").splitlines():
-        answer = json.loads(line)["answer"]
+    for one in (recording / "requests.jsonl").read_text("utf-8").splitlines():
+        answer = json.loads(one)["answer"]
         broken = any(answer.get(name) for name in ("status", "break", "hang", "failed"))
         if not broken and answer.get("finish") != "length":
             used = answer.get("usage") or {}
@@ -120,3 +120,19 @@ def test_every_line_is_accounted_for_once(recording: Path) -> None:
     assert len(records) == importer.report(source).read
     assert [r for r in records if r.code.startswith("unknown")] == []
     assert [r for r in records if r.disposition == "left-out" and not r.code] == []
+
+
+@pytest.mark.parametrize("remote", [True, False])
+def test_a_request_for_a_remote_summary_ends_in_no_prompt(tmp_path: Path, remote: bool) -> None:
+    """0.101 to 0.125 send the plain history to a path of its own."""
+    kept = [said("user", "one")["payload"], {"type": "compaction", "encrypted_content": "E"}]
+    compacted = line("compacted", {"message": "", "replacement_history": kept})
+    lines = [meta(version="0.125.0"), context(), said("user", "one"), said("assistant", "A")]
+    write(tmp_path / "codex", [*lines, counters(11, 10), compacted, said("user", "two")])
+    history = [one["payload"] for one in lines[2:]]
+    prompt = [] if remote else [said("user", "Sum it up")["payload"]]
+    path = "/v1/responses/compact" if remote else "/v1/responses"
+    request = {"n": 1, "path": path, "kind": "compaction", "body": {"input": history + prompt}}
+    (tmp_path / "requests.jsonl").write_text(json.dumps(request) + "\n", "utf-8")
+    (summary,) = replay.replay(tmp_path, replay.AGENTS["codex"])["summaries"]
+    assert summary["verdict"] == "rebuilt"

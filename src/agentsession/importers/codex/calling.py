@@ -235,7 +235,7 @@ class Calling(Answering):
         if not said:
             return True
         words = self.writer.item(said[-1]).text.strip()
-        return not summary or summary.rstrip().endswith(words)
+        return bool(summary) and summary.rstrip().endswith(words)
 
     # Sending.
 

@@ -27,8 +27,8 @@ def compacted(reading: Reading, line: Line, number: int) -> None:
     call = None if calling.copied else calling.consume(summary)
     history = _replacement(line)
     native = _native(line, call)
+    native["rebuilt"] = history is None
     if history is None:
-        native["rebuilt"] = True
         texts = [writer.item(u).text for u in state.history if u.turn and not u.summary]
         make = bridged if is_bare(summary) else rebuilt
         history = make(state.history, texts, summary)

@@ -32,6 +32,7 @@ from agentsession.wire import (
 from agentsession.wire.profiles_codex import CodexProfile
 
 _CHAT: Final = "/chat/completions"
+_REMOTE: Final = "/responses/compact"
 _LOST: Final = "history-not-stored"
 
 
@@ -155,10 +156,12 @@ def _compacted(session: Session) -> Iterator[Answer]:
 def _summarised(
     request: dict[str, Any], compacted: Sequence[Answer], answers: Sequence[Answer]
 ) -> dict[str, Any]:
-    """The verdict on a request for a summary, its prompt set aside."""
+    """The verdict on a request for a summary, its prompt set aside where it ends in one."""
     path = string(request.get("path"))
     chat = path.partition("?")[0].endswith(_CHAT)
-    logged = fidelity.messages(request)[:-1]
+    logged = fidelity.messages(request)
+    if not path.partition("?")[0].endswith(_REMOTE):
+        logged = logged[:-1]
     verdict = {"n": request["n"], "path": path}
     if not mapping(request.get("body")).get("tools"):
         # Outputs are spelled for the tools of a request, and this one has none.
