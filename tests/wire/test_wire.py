@@ -216,6 +216,19 @@ def test_media_stands_in_the_result_where_it_fits() -> None:
     }
 
 
+def test_reasoning_without_words_by_profile() -> None:
+    redacted = reasoning("", "RED", encrypted="anthropic.redactedData")
+    pieces = [redacted, reasoning("", "SIG"), reasoning("Hm", "SIG2"), text("A"), said("B")]
+    kinds = [
+        [block["type"] for block in wire.anthropic_messages(pieces, OWN, profile)[0]["content"]]
+        for profile in (Profile(), Profile(blank_reasoning=False))
+    ]
+    assert kinds == [
+        ["redacted_thinking", "thinking", "thinking", "text"],
+        ["thinking", "text"],
+    ]
+
+
 def test_media_beside_results_names_each_tool() -> None:
     pieces = [
         call("call_1", "read"),
@@ -229,6 +242,38 @@ def test_media_beside_results_names_each_tool() -> None:
     assert [m["role"] for m in messages] == ["assistant", "tool", "tool", "user", "user", "user"]
     assert messages[3]["content"][0]["text"] == "Tool read returned an attachment:"
     assert messages[4]["content"][0]["text"] == "Tool shot returned an attachment:"
+
+
+def test_media_before_the_message_that_called() -> None:
+    pieces = [
+        said("Look"),
+        call("call_1", "read"),
+        call("call_2", "shot"),
+        output(seen("One"), "call_1"),
+        output(seen("Two"), "call_2"),
+        said("Go on"),
+    ]
+    profile = Profile(media=Media.BEFORE, media_lead="Tool {tool} returned an attachment:")
+    messages = wire.chat_messages(pieces, OWN, profile)
+    roles = ["user", "user", "user", "assistant", "tool", "tool", "user"]
+    assert [m["role"] for m in messages] == roles
+    assert messages[1]["content"][0]["text"] == "Tool read returned an attachment:"
+    assert messages[2]["content"][0]["text"] == "Tool shot returned an attachment:"
+
+
+@pytest.mark.parametrize("media", [Media.BESIDE, Media.BEFORE])
+def test_a_result_whose_media_is_elsewhere_is_its_text(media: Media) -> None:
+    pieces = [said("Look"), call(), output(seen("One")), said("Go on")]
+    profile = Profile(media=media)
+    results = [
+        block["content"]
+        for message in wire.anthropic_messages(pieces, OWN, profile)
+        for block in message["content"]
+        if block["type"] == "tool_result"
+    ]
+    assert results == ["One"]
+    items = wire.responses_input(pieces, OWN, profile)
+    assert [i["output"] for i in items if i.get("type") == "function_call_output"] == ["One"]
 
 
 def test_media_of_one_message_is_collected() -> None:

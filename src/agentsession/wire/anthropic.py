@@ -91,7 +91,8 @@ def _assistant(turn: Turn, profile: Profile) -> Iterator[dict[str, Any]]:
             if part.text or signed:
                 yield {"type": "text", "text": part.text or " "}
         elif isinstance(part, Reasoning):
-            yield from _thinking(part)
+            if part.text or profile.blank_reasoning:
+                yield from _thinking(part)
         elif isinstance(part, Call):
             item = part.piece.item
             yield {
@@ -127,7 +128,9 @@ def _input(arguments: str) -> Any:
 def _result(result: Result) -> dict[str, Any]:
     item = result.piece.item
     content: Any = item.output
-    if isinstance(content, list):
+    if result.said is not None:
+        content = result.said
+    elif isinstance(content, list):
         content = [
             {"type": "text", "text": part["text"]}
             if is_text(part)

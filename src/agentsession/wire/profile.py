@@ -44,6 +44,8 @@ class Media(StrEnum):
     """Into the result, on every wire."""
     BESIDE = "beside"
     """Into a user message after the results, for each call its own."""
+    BEFORE = "before"
+    """Into a user message before the message that called, for each call its own."""
     FITTING = "fitting"
     """Into the result where the wire allows it, else into one user message after them."""
 
@@ -62,6 +64,7 @@ class Profile:
         no_text: the content of an assistant's chat message without a text.
         parts_joined: user texts are one string on chat completions.
         keep_empty: a blank text beside signed reasoning is sent as one space.
+        blank_reasoning: reasoning of Anthropic's without words, redacted or signed alone, is sent.
         cache_control: the last two messages are marked for Anthropic's cache.
         failed_reasoning_as_text: reasoning of a failed step is sent as text.
         content_texts_joined: the texts of a tool's output are one string on chat completions.
@@ -76,6 +79,7 @@ class Profile:
     no_text: str | None = ""
     parts_joined: bool = False
     keep_empty: bool = False
+    blank_reasoning: bool = True
     cache_control: bool = False
     failed_reasoning_as_text: bool = False
     content_texts_joined: bool = False

@@ -78,7 +78,9 @@ def _part(part: dict[str, Any], place: int) -> dict[str, Any]:
 def _result(result: Result) -> dict[str, Any]:
     item = result.piece.item
     output: Any = item.output
-    if isinstance(output, list):
+    if result.said is not None:
+        output = result.said
+    elif isinstance(output, list):
         output = [_inside(part) for part in result.parts]
     elif not isinstance(output, str):
         output = json_text.encode(output).decode("utf-8")

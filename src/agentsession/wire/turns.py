@@ -51,10 +51,17 @@ class Other:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a call returned, and the media that goes with it."""
+    """What a call returned.
+
+    Attributes:
+        piece: the output.
+        parts: its parts, without media that is sent elsewhere.
+        said: its text, where its media is sent elsewhere and one text is left.
+    """
 
     piece: Piece
     parts: tuple[dict[str, Any], ...]
+    said: str | None = None
 
 
 @dataclass(slots=True)
@@ -155,11 +162,28 @@ class _Gathered:
         output = piece.item.output
         parts = content_parts(output) if isinstance(output, list) else []
         media = [part for part in parts if not is_text(part)]
-        if media and not self._inside:
+        if media and self._profile.media is Media.BEFORE:
+            self._put_before(piece, media)
+            parts = [part for part in parts if is_text(part)]
+        elif media and not self._inside:
             self._held.append((self._tools.get(piece.item.call_id, ""), media))
             self._held_for = key
             parts = [part for part in parts if is_text(part)]
-        last.content.append(Result(piece, tuple(parts)))
+        apart = bool(media) and len(parts) == 1 and is_text(parts[0])
+        last.content.append(Result(piece, tuple(parts), parts[0]["text"] if apart else None))
+
+    def _put_before(self, piece: Piece, media: list[dict[str, Any]]) -> None:
+        """Put the media of a result into a user message before the message that called."""
+        at = len(self.turns) - 1
+        while at > 0 and self.turns[at - 1].key[0] == piece.origin.message != "":
+            at -= 1
+        if at > 0 and self.turns[at].role == TOOL:
+            at -= 1
+        self.turns.insert(at, self._beside(self._tools.get(piece.item.call_id, ""), media))
+
+    def _beside(self, tool: str, media: list[dict[str, Any]]) -> Turn:
+        lead = self._profile.media_lead.replace("{tool}", tool)
+        return Turn(USER, content=[{"type": "input_text", "text": lead}, *media])
 
     def release_media(self) -> None:
         """Put the media that did not fit its results into user messages after them."""
@@ -168,9 +192,7 @@ class _Gathered:
             return
         lead = self._profile.media_lead
         if self._profile.media is Media.BESIDE:
-            for tool, media in held:
-                said = {"type": "input_text", "text": lead.replace("{tool}", tool)}
-                self.turns.append(Turn(USER, content=[said, *media]))
+            self.turns.extend(self._beside(tool, media) for tool, media in held)
             return
         everything = [part for _, media in held for part in media]
         self.turns.append(Turn(USER, content=[{"type": "input_text", "text": lead}, *everything]))

@@ -456,11 +456,12 @@ def test_a_release_that_came_during_a_session_changes_the_rules() -> None:
     assert codes(result)["release-inferred"] == 1
 
 
-@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("place", [0, 1, 2])
 def test_attachments_stand_beside_results(place: int) -> None:
-    version, lead = [
-        ("1.1.10", "Tool bash returned an attachment:"),
-        ("1.14.41", "Attached image(s) from tool result:"),
+    version, lead, at = [
+        ("1.0.185", "Tool bash returned an attachment:", -1),
+        ("1.1.16", "Tool bash returned an attachment:", 1),
+        ("1.14.41", "Attached image(s) from tool result:", -1),
     ][place]
     url = "data:image/png;base64,AAAA"
     shot = {"type": "file", "mime": "image/png", "url": url}
@@ -469,7 +470,7 @@ def test_attachments_stand_beside_results(place: int) -> None:
     built.answer(called("completed", output="ok", attachments=[shot]), finish="tool-calls")
     last = built.answer(said("Seen"))
     result = from_store(built, version=version)
-    beside = sent(result, last)[-1]
+    beside = sent(result, last)[at]
     assert beside["role"] == "user"
     assert beside["content"][0] == {"type": "text", "text": lead}
     assert beside["content"][1]["image_url"]["url"] == url

@@ -82,7 +82,8 @@ def profile_of(release: str) -> Profile:
     version = version_of(release)
     media, lead = Media.FITTING, "Attached media from tool result:"
     if version <= (1, 1, 16):
-        media, lead = Media.BESIDE, "Tool {tool} returned an attachment:"
+        media = Media.BESIDE if version < (1, 1, 0) else Media.BEFORE
+        lead = "Tool {tool} returned an attachment:"
     elif version < (1, 1, 50):
         media = Media.INSIDE
     elif version < (1, 15, 0):
@@ -93,8 +94,9 @@ def profile_of(release: str) -> Profile:
         foreign=Foreign.TEXT if late else Foreign.BARE,
         media=media,
         media_lead=lead,
-        reasoning_member="reasoning_content" if version >= (1, 1, 0) else "",
+        reasoning_member="reasoning_content" if version > (1, 1, 16) else "",
         keep_empty=late,
+        blank_reasoning=not (1, 1, 0) <= version < (1, 15, 0),
         cache_control=True,
     )
 
