@@ -665,6 +665,83 @@ def test_a_failed_summary_is_a_branch_and_has_no_effect() -> None:
     assert of_type(result.session, "compaction") == []
 
 
+def _kept() -> tuple[Build, str]:
+    """Return two turns, and a compaction that kept the second."""
+    built = Build()
+    built.user("One")
+    built.answer(said("A"))
+    kept = built.user("Two")
+    built.answer(said("B"))
+    _ask(built, kept)
+    built.answer(said("So far"), summary=True, mode="compaction")
+    return built, kept
+
+
+def _ask(built: Build, kept: str) -> None:
+    part = {"type": "compaction", "auto": False, "tail_start_id": kept}
+    built._user = built.message("user", [part], agent="build")
+
+
+def _said_to(built: Build, version: str) -> list[str]:
+    built.user("Next")
+    last = built.answer(said("C"))
+    return [m["content"] for m in sent(from_store(built, version=version), last)]
+
+
+QUESTION = "What did we do so far?"
+
+
+@pytest.mark.parametrize(
+    ("version", "order"),
+    [
+        ("1.14.34", ["Two", "B", QUESTION, "So far", "Next"]),
+        ("1.14.41", [QUESTION, "So far", "Two", "B", "Next"]),
+        ("1.18.33", [QUESTION, "So far", "Two", "B", "Next"]),
+    ],
+)
+def test_where_a_kept_tail_stands_by_release(version: str, order: list[str]) -> None:
+    assert _said_to(_kept()[0], version) == order
+
+
+@pytest.mark.parametrize(
+    ("version", "order"),
+    [
+        ("1.14.34", ["Two", "B", QUESTION, "So far", "Three", "D", QUESTION, "Next"]),
+        ("1.18.33", [QUESTION, "Three", "D", "Next"]),
+    ],
+)
+def test_a_failed_compaction_that_kept_a_tail_still_moves_it(
+    version: str, order: list[str]
+) -> None:
+    built, _ = _kept()
+    kept = built.user("Three")
+    built.answer(said("D"))
+    _ask(built, kept)
+    failed = {"name": "UnknownError", "data": {"message": "No."}}
+    built.answer(summary=True, mode="compaction", error=failed, finish=None)
+    assert _said_to(built, version) == order
+
+
+def test_a_tail_that_begins_nowhere_keeps_everything() -> None:
+    built = Build()
+    built.user("One")
+    built.answer(said("A"))
+    _ask(built, "msg_gone")
+    built.answer(said("So far"), summary=True, mode="compaction")
+    assert _said_to(built, "1.18.33") == ["One", "A", QUESTION, "So far", "Next"]
+
+
+@pytest.mark.parametrize(("version", "sends"), [("1.1.16", False), ("1.1.65", True)])
+def test_reasoning_of_a_chat_by_release(version: str, sends: bool) -> None:
+    built = Build()
+    built.user("One")
+    built.answer({"type": "reasoning", "text": "Hm", "time": {"start": START}}, said("A"))
+    built.user("Two")
+    last = built.answer(said("B"))
+    answer = sent(from_store(built, version=version), last)[1]
+    assert ("reasoning_content" in answer) is sends
+
+
 def test_the_system_prompt_of_the_oldest_release_is_kept() -> None:
     built = Build()
     built.message("user", [said("A")])

@@ -5,7 +5,7 @@ Spec: opencode 6.1.
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -24,9 +24,22 @@ class Boundary:
     Attributes:
         question: the place of the compaction's user message; its summary's where a
             release had no such message.
-        summary: the place of the summary.
-        tail: the place of the first message kept before the question; the question's own
-            when nothing is kept.
+        start: the place of the first message that is sent: of what is kept before the
+            question, or the question's own when nothing is kept.
+    """
+
+    question: int
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A compaction that is sent before what it kept.
+
+    Attributes:
+        question: the place of the compaction's user message.
+        summary: the place of the first answer to it, finished or not.
+        tail: the place of the first message it kept.
     """
 
     question: int
@@ -51,10 +64,11 @@ class History:
             for place, record in enumerate(records)
             if record.info is not None and record.info.is_summary
         ]
+        self._keeping = [place for place in range(len(records)) if self._kept_from(place)]
         self._deleted: set[int] = set()
         self._lowered: dict[int, Lowered] = {}
         self._rules: Rules | None = None
-        self._state: tuple[Boundary | None, int, int] | None = None
+        self._state: tuple[int, Moved | None, int, int] | None = None
         self._upto = 0
         # What the last look at the summaries was under, the boundary it found, and how many it saw.
         self._looked: tuple[Rules | None, int] = (None, 0)
@@ -127,14 +141,45 @@ class History:
                 continue
             question = self.question_of(place, rules)
             if question is not None and (best is None or question > best.question):
-                best = Boundary(question, place, self._tail(question))
+                best = Boundary(question, self._start(question))
         self._looked, self._best, self._seen = under, best, seen
         return best
 
-    def _tail(self, question: int) -> int:
-        part = self.compaction(question)
-        start = self._places.get(part.tail_start_id) if part and part.tail_start_id else None
-        return question if start is None or start >= question else start
+    def _kept_from(self, place: int) -> str:
+        """Return the id of the first message a compaction kept; empty when it kept none."""
+        part = self.compaction(place)
+        return part.tail_start_id if part is not None else ""
+
+    def _start(self, question: int) -> int:
+        """Return where a history begins: the walk back ends at what was kept, or never."""
+        kept = self._kept_from(question)
+        if not kept or kept == self.records[question].id:
+            return question
+        start = self._places.get(kept)
+        return 0 if start is None or start > question or start in self._deleted else start
+
+    def moved(self, start: int, upto: int, rules: Rules) -> Moved | None:
+        """Return the compaction that a request sent before what it kept.
+
+        It is the last one that kept something, whether or not its summary came to an end.
+        """
+        if not rules.tail_behind:
+            return None
+        known = bisect_left(self._keeping, upto)
+        questions = (self._keeping[at] for at in range(known - 1, -1, -1))
+        question = next((place for place in questions if place not in self._deleted), -1)
+        tail = self._places.get(self._kept_from(question)) if question >= start else None
+        if tail is None or not start <= tail < question or tail in self._deleted:
+            return None
+        asked = self.records[question].id
+        for at in range(bisect_right(self._summaries, question), len(self._summaries)):
+            summary = self._summaries[at]
+            if summary >= upto:
+                break
+            info = self.records[summary].info
+            if info is not None and info.parent_id == asked and summary not in self._deleted:
+                return Moved(question, summary, tail)
+        return None
 
     def only_grows(self, upto: int) -> bool:
         """Return whether requests up to a place hold every message before them, unchanged."""
@@ -153,12 +198,14 @@ class History:
         for place in range(self._upto if same else 0, upto):
             if _is_turn(self.records[place]):
                 self.lowered(place, rules)
-        state = (boundary, bisect_right(self._pruned, at), len(self._deleted))
+        start = boundary.start if boundary is not None else 0
+        moved = self.moved(start, upto, rules)
+        state = (start, moved, bisect_right(self._pruned, at), len(self._deleted))
         if state != self._state or upto < self._upto:
             self._state = state
             self._sent = []
             self.renewed += 1
-            order = list(_order(boundary, upto))
+            order = list(_order(start, moved, upto))
         else:
             order = list(range(self._upto, upto))
         self._upto = upto
@@ -168,12 +215,12 @@ class History:
         return self._sent
 
 
-def _order(boundary: Boundary | None, upto: int) -> Sequence[int]:
-    if boundary is None:
-        return range(upto)
-    after = range(boundary.summary + 1, upto)
-    pair = range(boundary.question, boundary.summary + 1)
-    return [*pair, *range(boundary.tail, boundary.question), *after]
+def _order(start: int, moved: Moved | None, upto: int) -> Sequence[int]:
+    if moved is None:
+        return range(start, upto)
+    pair = range(moved.question, moved.summary + 1)
+    after = range(moved.summary + 1, upto)
+    return [*pair, *range(moved.tail, moved.question), *after]
 
 
 def _is_turn(record: MessageRecord) -> bool:

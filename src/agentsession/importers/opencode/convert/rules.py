@@ -51,6 +51,11 @@ class Rules:
         return self.version < (1, 2, 0)
 
     @property
+    def tail_behind(self) -> bool:
+        """What a compaction kept is sent behind its summary, not where it stood before."""
+        return self.version > (1, 14, 34)
+
+    @property
     def unsettled_sent(self) -> bool:
         """A call that never got its result is sent with a notice in its place."""
         return self.version > (1, 1, 16)
