@@ -75,7 +75,7 @@ class Calls:
                 if self._harness != namespace or not _is_summary(entry):
                     continue
                 native = {}
-            cost = recorded_cost(native) if cost is None else cost
+            cost = _cost(entry, native) if cost is None else cost
             found = found or reader(self._session, entry, native)
         return found or Told(_own(entry)), cost
 
@@ -236,6 +236,19 @@ def _own(entry: Entry) -> str:
     name = entry.response_id if isinstance(entry, ResponseEntry) else ""
     ts = entry.ts.nanoseconds if entry.ts is not None else ""
     return f"{_ENTRY}:{entry.legacy_id or entry.id}:{ts}:{name}"
+
+
+def _cost(entry: Entry, native: Mapping[str, Any]) -> float | None:
+    """Return what a call cost by its agent's record.
+
+    OpenCode's record of a summary stands with its question's; a fork's copy has no usage.
+    """
+    cost = recorded_cost(native)
+    if cost is None and _is_summary(entry) and getattr(entry, "usage", None) is not None:
+        told = native.get("summary")
+        info = told.get("info") if isinstance(told, Mapping) else None
+        cost = recorded_cost(info) if isinstance(info, Mapping) else None
+    return cost
 
 
 def _opencode(session: Session, entry: Entry, _native: Mapping[str, Any]) -> Told:

@@ -25,6 +25,7 @@ from agentsession.importers.opencode import (
     decode_part,
 )
 from agentsession.importers.opencode import Session as Native
+from agentsession.importers.usage import of_session
 from agentsession.wire import media, turns
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "opencode-recordings"
@@ -720,6 +721,22 @@ def test_a_failed_compaction_that_kept_a_tail_still_moves_it(
     failed = {"name": "UnknownError", "data": {"message": "No."}}
     built.answer(summary=True, mode="compaction", error=failed, finish=None)
     assert _said_to(built, version) == order
+
+
+def test_what_a_summary_cost_is_counted_once() -> None:
+    built = Build()
+    used = {"input": 5, "output": 2, "reasoning": 0, "cache": {"read": 0, "write": 0}}
+    built.user("One")
+    built.answer(said("A"), tokens=used, cost=0.5)
+    built._user = built.message("user", [{"type": "compaction", "auto": False}], agent="build")
+    built.answer(said("So far"), summary=True, mode="compaction", tokens=used, cost=0.25)
+    built.user("Two")
+    built.answer(said("B"), tokens=used, cost=0.125)
+    costs = [record.cost for record in of_session(from_store(built).session)]
+    assert sorted(cost for cost in costs if cost is not None) == [0.125, 0.25, 0.5]
+    made = built.at + 1
+    fork = from_store(built, created=made)
+    assert [record for record in of_session(fork.session) if record.cost] == []
 
 
 def test_a_tail_that_begins_nowhere_keeps_everything() -> None:
