@@ -56,7 +56,7 @@ def claude_code_profile(release: str) -> ClaudeCodeProfile:
     """
     found = _VERSION.match(release)
     version = (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (9, 0, 0)
-    plans = (2, 0, 76) <= version <= (2, 1, 176)
+    plans = (2, 0, 54) <= version <= (2, 1, 186)
     named = {"image"} if (2, 1, 45) <= version <= (2, 1, 67) else set[str]()
     if named and version >= (2, 1, 58):
         named.add("document")

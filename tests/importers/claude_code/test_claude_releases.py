@@ -307,6 +307,28 @@ def test_a_compaction_keeps_what_its_boundary_names(tmp_path: Path, by_name: boo
     )
 
 
+def test_a_notice_that_a_compaction_kept_is_not_sent(tmp_path: Path) -> None:
+    log = Log(version="2.1.245")
+    log.user("u1", "Old")
+    log.say("a1", "msg_0001", "Long ago.")
+    log.user("u2", "Huge")
+    log.block("e1", "local", text("API Error: no"), model="<synthetic>", isApiErrorMessage=True)
+    log.user("u3", "Smaller")
+    kept = {"anchorUuid": "s1", "uuids": ["u2", "e1", "u3"]}
+    log.add(
+        "system",
+        "b1",
+        None,
+        subtype="compact_boundary",
+        logicalParentUuid="u3",
+        compactMetadata={"trigger": "auto", "preTokens": 9, "preservedMessages": kept},
+    )
+    log.user("s1", "In short", isCompactSummary=True, isVisibleInTranscriptOnly=True)
+    log.say("a3", "msg_0002", "Yes.")
+    log.write(tmp_path)
+    all_rebuilt(tmp_path, {1: [user("Old")], 2: [user("In short", "Huge", "Smaller")]})
+
+
 @pytest.mark.parametrize("ends", [{"headUuid": "u2"}, {"headUuid": "a2", "tailUuid": "u2"}, 3])
 def test_ends_that_are_no_stretch_keep_nothing(tmp_path: Path, ends: Any) -> None:
     log = Log(version="2.1.76")
@@ -528,6 +550,25 @@ def test_the_agents_that_a_process_warms_up_tell_when_it_began(
     )
 
 
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_last_prompt_tells_that_a_process_ended(tmp_path: Path, is_new: bool) -> None:
+    log = Log(version="2.1.70")
+    ran = parallel(log)
+    if is_new:
+        log.other("last-prompt", lastPrompt="Go")
+    stamp = "2026-03-01T10:00:08.000Z"
+    log.other("queue-operation", operation="enqueue", content="More", timestamp=stamp)
+    log.other("queue-operation", operation="dequeue", timestamp=stamp)
+    if not is_new:
+        # A compaction that was tried says it as well, in the midst of a process.
+        log.other("last-prompt", lastPrompt="More")
+    log.user("u9", "More", timestamp="2026-03-01T10:00:08.003Z")
+    log.say("a4", "msg_0003", "Sure.", timestamp="2026-03-01T10:00:09.000Z")
+    log.write(tmp_path)
+    known = LOADED if is_new else ran
+    all_rebuilt(tmp_path, {1: ran[:1], 2: ran[:3], 3: [*known, user("More")]})
+
+
 def test_news_of_a_task_begin_no_process(tmp_path: Path) -> None:
     log = Log(version="2.1.58")
     ran = parallel(log)
@@ -719,4 +760,87 @@ def test_a_commands_output_of_another_branch_is_not(tmp_path: Path) -> None:
     all_rebuilt(
         tmp_path,
         {1: begun[:1], 2: [*begun, user(output, "More")], 3: [*begun, user("Or else")]},
+    )
+
+
+# Copies by which a release before 2.0 resumed. Spec: claude-code 3.1, 5.1.
+
+
+def resumed(log: Log, session: str) -> Log:
+    """A new file with all records of a log, as a resume copies them."""
+    copy = Log(session, log.version)
+    copy.tip = log.tip
+    for line in log.lines:
+        told = {**line, "sessionId": session}
+        for member in ("requestId", "isApiErrorMessage"):
+            told.pop(member, None)
+        copy.lines.append(told)
+    return copy
+
+
+def test_a_resume_copies_an_answer_block_by_block_that_came_whole(tmp_path: Path) -> None:
+    """Such an answer is one record, and each of its blocks gets an id of its own."""
+    log = Log(version="1.0.88")
+    log.user("u1", "Go")
+    whole = log.say("w1", "msg_0001", "I look.")
+    whole["message"]["content"].append(call("t1"))
+    log.result("r1", "t1", "one")
+    log.say("a2", "msg_0002", "Done.")
+    log.write(tmp_path)
+    copy = resumed(log, "22222222-2222-4333-8444-555555555555")
+    parts = [
+        {
+            **copy.lines[1],
+            "uuid": name,
+            "parentUuid": parent,
+            "message": {**whole["message"], "content": [block]},
+        }
+        for name, parent, block in zip(
+            ("p1", "p2"), ("u1", "p1"), whole["message"]["content"], strict=True
+        )
+    ]
+    copy.lines[1:2] = parts
+    copy.lines[3] = {**copy.lines[3], "parentUuid": "p2"}
+    copy.user("u2", "More")
+    copy.say("a3", "msg_0003", "Sure.")
+    copy.write(tmp_path)
+    before = [user("Go"), said("I look.", call("t1")), user(result("t1", "one"))]
+    all_rebuilt(tmp_path, {1: before[:1], 2: before, 3: [*before, said("Done."), user("More")]})
+
+
+def test_what_a_hook_said_between_two_results_was_sent_there(tmp_path: Path) -> None:
+    log = Log(version="1.0.88")
+    log.user("u1", "Go")
+    log.call("a1", "msg_0001", "t1")
+    log.call("a2", "msg_0001", "t2")
+    log.result("r1", "t1", "one")
+    log.user("h1", [text("<post-tool-use-hook>noted</post-tool-use-hook>")])
+    log.result("r2", "t2", "two")
+    log.say("a3", "msg_0002", "Done.")
+    log.write(tmp_path)
+    hook = "<post-tool-use-hook>noted</post-tool-use-hook>"
+    results = user(result("t1", "one"), hook, result("t2", "two"))
+    all_rebuilt(
+        tmp_path,
+        {1: [user("Go")], 2: [user("Go"), said(call("t1"), call("t2")), results]},
+    )
+
+
+def test_a_resume_takes_a_notice_in_the_midst_of_a_turn_for_an_answer(tmp_path: Path) -> None:
+    log = Log(version="1.0.88")
+    log.user("u1", "Go")
+    log.call("a1", "msg_0001", "t1", stop="max_tokens")
+    log.block("e1", "local", text("API Error: cut"), model="<synthetic>", isApiErrorMessage=True)
+    log.result("r1", "t1", "one")
+    log.say("a2", "msg_0002", "Done.")
+    log.write(tmp_path)
+    copy = resumed(log, "22222222-2222-4333-8444-555555555555")
+    copy.user("u2", "More")
+    copy.say("a3", "msg_0003", "Sure.")
+    copy.write(tmp_path)
+    asked, answered = [user("Go"), said(call("t1"))], user(result("t1", "one"))
+    again = [user("Go"), said(call("t1"), "API Error: cut"), answered]
+    all_rebuilt(
+        tmp_path,
+        {1: asked[:1], 2: [*asked, answered], 3: [*again, said("Done."), user("More")]},
     )

@@ -333,12 +333,12 @@ class Conversion:
             return self.compacting.after(node, pieces, stretch, tail, answer.first)
         node = self.extend(self.base(stretch), tail, answer.first)
         resumed = self.sending.resumed(stretch, rules, answer)
-        if resumed or not self._speaks_alike(stretch, answer):
+        if resumed or not self._speaks_alike(stretch, answer) or self._tells_more(stretch, answer):
             how = {"turns": turns, "strict": resumed}
             keys = self.sending.whole_keys(stretch, until, rules, file, **how)
             if keys and keys != self.draft.keys_at(node)[0]:
-                # A resume lost some, or another kind of model is told in another way.
-                # Spec: claude-code 5.2, 5.4.
+                # A resume lost some, took a notice for an answer, or another kind of model is
+                # told in another way. Spec: claude-code 5.1, 5.2, 5.4.
                 if resumed:
                     self.accounts.find("lost-by-loader", answer.first.where)
                 whole = self.sending.whole(stretch, until, rules, file, **how)
@@ -349,6 +349,17 @@ class Conversion:
         """Whether a request's model is told the history like that of the request before."""
         before, turns = stretch.before, self.sending.turns
         return before is None or turns(before.first.model) == turns(answer.first.model)
+
+    def _tells_more(self, stretch: Stretch, answer: Answer) -> bool:
+        """Whether the request is the first of a copy that takes an older notice for an answer."""
+        before, file = stretch.before, answer.first.file
+        if before is None or before.first.file == file:
+            return False
+        return any(
+            record.index < before.first.index
+            and before.first.file < (record.unflagged_from or 0) <= file
+            for record in self.transcript.unflagged
+        )
 
     def extend(self, base: Node, tail: Tail, record: Record) -> Node:
         """Go on from a node with what was sent beyond it, and note what was not."""

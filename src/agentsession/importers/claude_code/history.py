@@ -69,6 +69,7 @@ def gathered(
     kept: Sequence[Record] = (),
     *,
     strict: bool = False,
+    in_order: bool = False,
 ) -> list[Record]:
     """Return the records that were sent after an answer, in the order they were sent.
 
@@ -82,6 +83,7 @@ def gathered(
         file: the file in which they were sent.
         kept: the older records that a compaction kept; they stand behind its summary.
         strict: a resumed process kept the chain alone.
+        in_order: what was said between two results was sent between them.
     """
     on_chain = set(stretch.chain)
     results: list[Record] = []
@@ -107,6 +109,12 @@ def gathered(
     rest = sorted([*rest, *beside], key=lambda record: record.index)
     if kept:
         rest = _with_kept(rest, kept)
+    if in_order and results and rest:
+        last = results[-1].index
+        results = sorted(
+            [*results, *(r for r in rest if r.index < last)], key=lambda record: record.index
+        )
+        rest = [record for record in rest if record.index >= last]
     return _floated([*results, *rest])
 
 
@@ -173,7 +181,8 @@ def _floated(records: Sequence[Record]) -> list[Record]:
 def preserved(transcript: Transcript, boundary: Record) -> list[Record]:
     """Return the older records that a compaction kept, as its boundary names them.
 
-    Releases name each, or the ends alone. Spec: claude-code 3.2.
+    Releases name each, or the ends alone; notices of errors among them are not sent.
+    Spec: claude-code 3.2, 5.1.
     """
     told = boundary.value("compactMetadata")
     told = told if isinstance(told, dict) else {}
@@ -184,7 +193,11 @@ def preserved(transcript: Transcript, boundary: Record) -> list[Record]:
         found = [record for record in every if record is not None]
     else:
         found = _segment(transcript, ends) if isinstance(ends, dict) else []
-    return [record for record in found if record.index < boundary.index]
+    return [
+        record
+        for record in found
+        if record.index < boundary.index and not (record.is_synthetic and record.is_error)
+    ]
 
 
 def _segment(transcript: Transcript, ends: Mapping[str, object]) -> list[Record]:

@@ -76,6 +76,11 @@ class Rules:
         return self.version < (2, 0, 0)
 
     @property
+    def hooks_between_results(self) -> bool:
+        """Results and what hooks said of them are sent in the order they were written."""
+        return self.version < (2, 0, 0)
+
+    @property
     def continuation(self) -> str:
         """The prompt by which the program has an answer go on that was cut at the token limit.
 

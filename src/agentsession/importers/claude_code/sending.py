@@ -133,7 +133,15 @@ class Sending:
                 tail.pieces += self._units.of(record)
             tail.sent += kept
         kept = preserved(self._transcript, stretch.boundary) if stretch.boundary else []
-        records = gathered(self._transcript, stretch, until, file, kept, strict=strict)
+        records = gathered(
+            self._transcript,
+            stretch,
+            until,
+            file,
+            kept,
+            strict=strict,
+            in_order=rules.hooks_between_results,
+        )
         if strict and before is not None:
             calls = {call for record in tail.sent for call in record.calls}
             owned = set(before.calls)

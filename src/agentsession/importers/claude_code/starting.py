@@ -1,8 +1,8 @@
 """Starting: where in a conversation a new process of the program began.
 
 No record says so. Releases from 2.0.30 to 2.1.28 start agents to warm their caches up when a
-process begins: where a folder has such agents, their times tell. Elsewhere it is a guess by
-how long the program took.
+process begins: where a folder has such agents, their times tell. Later ones write their last
+prompt down when a process ends. Elsewhere it is a guess by how long the program took.
 
 Spec: claude-code 5.2, 6.
 """
@@ -22,6 +22,7 @@ from agentsession.timestamp import Timestamp
 _NEAR: Final = 4
 _START_UP: Final = 10_000_000
 _PAUSE: Final = 700_000_000
+_BETWEEN: Final = frozenset({names.QUEUE, names.LAST_PROMPT})
 _NOTICE: Final = "<task-notification>"
 
 Starts = Mapping[str, Sequence[int]]
@@ -62,7 +63,9 @@ def starts_process(
     queued = records[place]
     if queued.type != names.QUEUE:
         return False
-    while place > 0 and records[place].type == names.QUEUE:
+    ended = False
+    while place > 0 and records[place].type in _BETWEEN:
+        ended = ended or records[place].type == names.LAST_PROMPT
         place -= 1
     taken, asked, before = queued.nanoseconds, prompt.nanoseconds, records[place].nanoseconds
     if taken is None or asked is None or before is None:
@@ -71,6 +74,8 @@ def starts_process(
     if known and end is not None:
         # An agent whose own prompt is not stored is first heard of when it answers.
         return bisect_right(known, end) > bisect_right(known, before)
+    if ended:
+        return True
     if _NOTICE in str(prompt.message.get("content")):
         return False
     # A process that runs takes a queued prompt in at once. A new one needs a moment before it

@@ -99,6 +99,7 @@ class Transcript:
         self.by_uuid: dict[str, Record] = {}
         self.answers: list[Answer] = []
         self.orphans: list[Record] = []
+        self.unflagged: list[Record] = []
         self.broken = 0
         self.progress_links = 0
         self._answers: dict[str, Answer] = {}
@@ -126,6 +127,7 @@ class Transcript:
                 self._copied.setdefault(known, set()).add(record.file)
             if known.is_error and not record.is_error and known.unflagged_from is None:
                 known.unflagged_from = record.file
+                self.unflagged.append(known)
             return
         record.above = parent = self._found_parent(record, before)
         self.by_uuid[record.uuid] = record
@@ -166,7 +168,7 @@ class Transcript:
             answer = self._answers[name] = Answer(name, record)
             self.answers.append(answer)
         for known in answer.records:
-            if known.kinds == record.kinds and known.says(record):
+            if (known.kinds == record.kinds and known.says(record)) or _is_part(record, known):
                 self._copy(record, known)
                 return
         answer.records.append(record)
@@ -255,6 +257,16 @@ class Transcript:
     def originals(self) -> Iterable[Record]:
         """Yield the records of the tree that are no copies."""
         return (record for record in self.records if record.is_tree and record.original is None)
+
+
+def _is_part(record: Record, known: Record) -> bool:
+    """Whether a record is one block of an answer that was stored whole.
+
+    So an answer is that came in one piece, not as a stream; a resume copies it block by block.
+    """
+    if len(known.kinds) < 2 or len(record.kinds) != 1 or record.kinds[0] not in known.kinds:
+        return False
+    return record.blocks[0] in known.blocks
 
 
 def _sort_of(record: Record) -> tuple[str, str, str]:
