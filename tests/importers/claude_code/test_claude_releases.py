@@ -144,6 +144,18 @@ def test_an_agent_whose_parent_was_killed_knows_its_call(tmp_path: Path, version
     assert found[f"{SESSION}-agent-aa"].spawned_by == "one"
 
 
+def test_what_an_agent_was_asked_can_stand_behind_its_first_answer(tmp_path: Path) -> None:
+    log = Log(version="2.1.63")
+    side = {"isSidechain": True, "agentId": "aa"}
+    log.call("a1", "msg_0001", "t1", parent="u1", **side)
+    log.user("u1", "Find it", None, **side)
+    log.result("r1", "t1", "a file", "a1", **side)
+    log.say("a2", "msg_0002", "Found.", **side)
+    log.write(tmp_path, f"{SESSION}/subagents/agent-aa")
+    asked = user("Find it")
+    all_rebuilt(tmp_path, {1: [asked], 2: [asked, said(call("t1")), user(result("t1", "a file"))]})
+
+
 def test_an_agent_without_its_parent_is_of_nobody_known(tmp_path: Path) -> None:
     agent("2.0.60", "aa", 11).write(tmp_path, "agent-aa")
     found = verdicts(tmp_path, asked_of("aa", "Look", 11))
@@ -844,3 +856,19 @@ def test_a_resume_takes_a_notice_in_the_midst_of_a_turn_for_an_answer(tmp_path: 
         tmp_path,
         {1: asked[:1], 2: [*asked, answered], 3: [*again, said("Done."), user("More")]},
     )
+
+
+@pytest.mark.parametrize(
+    ("version", "is_bare"),
+    [("2.0.51", False), ("2.0.54", True), ("2.1.186", True), ("2.1.191", False)],
+)
+def test_a_plan_was_not_sent_again_for_a_while(tmp_path: Path, version: str, is_bare: bool) -> None:
+    log = Log(version=version)
+    log.user("u1", "Plan")
+    log.call("a1", "msg_0001", "t1", "ExitPlanMode", input={"plan": "Do it"})
+    log.result("r1", "t1", "No")
+    log.say("a2", "msg_0002", "Well.")
+    log.write(tmp_path)
+    planned = call("t1", "ExitPlanMode", {} if is_bare else {"plan": "Do it"})
+    answered = user(result("t1", "No"))
+    all_rebuilt(tmp_path, {1: [user("Plan")], 2: [user("Plan"), said(planned), answered]})

@@ -63,7 +63,7 @@ class Rules:
     @property
     def loader_follows_parents(self) -> bool:
         """A resume keeps only the one of several parallel calls that the chain runs through."""
-        return (2, 1, 2) <= self.version < (2, 1, 86)
+        return (2, 1, 2) <= self.version < (2, 1, 80)
 
     @property
     def usage_is_final(self) -> bool:

@@ -108,6 +108,7 @@ class Transcript:
         self._owner: dict[str, Answer] = {}
         self._alike: dict[tuple[str, str, str], Record] = {}
         self._copied: dict[Record, set[int]] = {}
+        self._early: dict[str, list[Record]] = {}
         before: Record | None = None
         for index, record in enumerate(records):
             record.index = index
@@ -131,6 +132,9 @@ class Transcript:
             return
         record.above = parent = self._found_parent(record, before)
         self.by_uuid[record.uuid] = record
+        if not record.parent:
+            for child in self._early.pop(record.uuid, ()):
+                child.above = record
         if record.is_answer:
             self._take_answer(record)
         elif record.type == names.USER:
@@ -152,7 +156,10 @@ class Transcript:
             return None
         parent = self.by_uuid.get(record.parent)
         if parent is None:
-            if before is not None:
+            if before is None:
+                # An agent's first lines can be written before what it was asked.
+                self._early.setdefault(record.parent, []).append(record)
+            else:
                 self.broken += 1
             return before
         return parent.original or parent
