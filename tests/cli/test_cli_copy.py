@@ -125,7 +125,7 @@ def test_targets_that_are_no_store(call: Caller, files: Path, tmp_path: Path) ->
     picture.write_bytes(b"\x89PNG")
     for target, sentence in [
         (picture, "is a file, not a store"),
-        (tmp_path / "new.jsonl", "is a file, not a store"),
+        (tmp_path / "new.jsonl", "would be a file, not a store"),
         (tmp_path / "no" / "such.db", "there is no directory"),
     ]:
         told = call("copy", files, target)

@@ -374,12 +374,15 @@ def test_what_a_killed_export_left_goes_with_the_next_one(store: Path, tmp_path:
     script = tmp_path / "killed.py"
     script.write_text(KILLED, "utf-8")
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    # The pipe ends when the last of its processes does, which waits for nobody.
     done = subprocess.run(
         [sys.executable, script, store, place],
         env=environment,
         stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         check=False,
+        timeout=60,
     )
     assert done.returncode == -signal.SIGKILL
     (left,) = place.glob(".export-*")

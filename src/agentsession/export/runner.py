@@ -6,7 +6,10 @@ Spec: decisions E4, E7 and E8.
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.connection
+import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
@@ -346,6 +349,19 @@ _AT_WORK: Final[ContextVar[tuple[Load, Work, Path]]] = ContextVar("at_work")
 
 def _begin(load: Load, work: Work, parts: Path) -> None:
     _AT_WORK.set((load, work, parts))
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    """End this process when another one does, however that ended.
+
+    A process of a pool holds both ends of the queue that it waits at, so that the queue
+    never ends for it.
+    """
+    multiprocessing.connection.wait([sentinel])
+    os._exit(1)
 
 
 def _numbered(number: int, session_id: str, apart: bool) -> Report:
