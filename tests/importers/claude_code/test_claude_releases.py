@@ -12,6 +12,7 @@ from recordings import verify_paths
 from agentsession.importers import replay
 from agentsession.importers.claude_code.fidelity import sessions
 from agentsession.importers.claude_code.importer import ClaudeCode
+from agentsession.importers.claude_code.rules import Rules
 from agentsession.importers.claude_code.verify import verify
 from agentsession.migration import migrate
 
@@ -872,3 +873,11 @@ def test_a_plan_was_not_sent_again_for_a_while(tmp_path: Path, version: str, is_
     planned = call("t1", "ExitPlanMode", {} if is_bare else {"plan": "Do it"})
     answered = user(result("t1", "No"))
     all_rebuilt(tmp_path, {1: [user("Plan")], 2: [user("Plan"), said(planned), answered]})
+
+
+@pytest.mark.parametrize(
+    ("release", "loses"),
+    [("2.1.1", False), ("2.1.2", True), ("2.1.79", True), ("2.1.80", False), ("2.1.85", False)],
+)
+def test_which_releases_lose_parallel_calls_on_a_resume(release: str, loses: bool) -> None:
+    assert Rules.of(release).loader_follows_parents is loses

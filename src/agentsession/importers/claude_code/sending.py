@@ -5,7 +5,7 @@ Spec: claude-code 3 to 5, decision D3.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -53,11 +53,6 @@ class Tail:
     snapshots: list[Record]
     through_progress: bool = False
 
-    @property
-    def keys(self) -> list[Hashable]:
-        """The keys of the units."""
-        return [piece.key for piece in self.pieces]
-
 
 class Sending:
     """Puts together what requests held from the records alone.
@@ -81,7 +76,7 @@ class Sending:
         self._prompt = prompt
         self._starts = starts or {}
         self._turns = _turns(transcript)
-        self._sent: dict[tuple[Hashable, ...], tuple[list[Hashable], Answer | None]] = {}
+        self._sent: dict[tuple[int, Rules, int, bool, bool], list[Hashable]] = {}
 
     def stretch(self, answer: Answer) -> Stretch:
         """Return what lies between an answer's request and the answer before it."""
@@ -237,19 +232,11 @@ class Sending:
 
         The arguments are those of :meth:`tail`.
         """
-        tails: list[Tail] = []
-        at: Stretch | None = stretch
-        while at is not None:
-            tails.append(self.tail(at, until, rules, file, turns=turns, strict=strict))
-            before = at.before
-            if before is None:
-                break
-            until = before.first.index
-            at = self.stretch(before)
-        found: list[Piece] = []
-        for tail in reversed(tails):
-            found += tail.pieces
-        return found
+        tails = [
+            self.tail(at, place, rules, file, turns=turns, strict=strict)
+            for at, place in self._back(stretch, until)
+        ]
+        return [piece for tail in reversed(tails) for piece in tail.pieces]
 
     def whole_keys(
         self,
@@ -265,19 +252,23 @@ class Sending:
 
         Those of earlier requests are remembered: a long session may be resumed many times.
         """
-        told = rules, file, turns, strict
-        last = self.tail(stretch, until, rules, file, turns=turns, strict=strict)
-        parts = [last.keys]
-        before = stretch.before
-        while before is not None:
-            known = self._sent.get((before.id, *told))
-            if known is None:
-                at, place = self.stretch(before), before.first.index
+        parts: list[list[Hashable]] = []
+        for at, place in self._back(stretch, until):
+            told = place, rules, file, turns, strict
+            keys = self._sent.get(told)
+            if keys is None:
                 tail = self.tail(at, place, rules, file, turns=turns, strict=strict)
-                known = self._sent[(before.id, *told)] = tail.keys, at.before
-            keys, before = known
+                keys = self._sent[told] = [piece.key for piece in tail.pieces]
             parts.append(keys)
         return [key for keys in reversed(parts) for key in keys]
+
+    def _back(self, stretch: Stretch, until: int) -> Iterator[tuple[Stretch, int]]:
+        """Yield a stretch with the place of its request, and those before it, newest first."""
+        yield stretch, until
+        while stretch.before is not None:
+            until = stretch.before.first.index
+            stretch = self.stretch(stretch.before)
+            yield stretch, until
 
 
 def _turns(transcript: Transcript) -> dict[str, bool]:
