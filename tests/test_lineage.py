@@ -8,8 +8,10 @@ import pickle
 from pathlib import Path
 
 import pytest
+from hypothesis import given
 
 import agentsession as ags
+from session_strategies import sessions
 
 
 def written(path: Path, size: int) -> Path:
@@ -66,3 +68,10 @@ def test_entries_are_pickled_without_the_session(session: ags.Session, protocol:
 def test_lines_stand_alone(session: ags.Session) -> None:
     assert {type(entry.line) for entry in session} == {bytes}
     assert {type(item.json_text) for item in session.context().items} == {bytes}
+
+
+@given(sessions(max_entries=20))
+def test_contexts_are_the_same_of_entries_made_and_read(session: ags.Session) -> None:
+    read = ags.read(ags.dump(session))
+    for entry in session:
+        assert read.context_at(entry.id) == session.context_at(entry.id)

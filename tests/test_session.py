@@ -7,6 +7,7 @@ import threading
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import agentsession as ags
 from agentsession.testing import SessionBuilder
@@ -308,8 +309,11 @@ class TestFolding:
             build.session.summarize_branch(b, None)
 
 
-@given(sessions())
-def test_the_tree_holds_together(session: ags.Session) -> None:
+@given(sessions(), st.booleans())
+def test_the_tree_holds_together(session: ags.Session, read: bool) -> None:
+    if read:
+        session = ags.read(ags.dump(session))
+        session.append(ags.InfoEntry("one more"))
     for entry in session:
         path = session.path(entry.id)
         assert path[-1] is session[entry.id]

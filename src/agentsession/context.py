@@ -97,7 +97,9 @@ def build_context(path: Sequence[Entry]) -> Context:
     compaction, kept, start = _last_compaction(steps)
     settings = _settings(compaction, steps, start)
     omitted = left_out(path, settings)
-    window = [*range(kept, start - 1), *range(start, len(path))] if start else range(len(path))
+    window: Sequence[int] = range(len(path))
+    if start:
+        window = [*range(kept, start - 1), *range(start, len(path))]
     found = steps.contributions(window)
     if omitted:
         found = [
@@ -107,7 +109,7 @@ def build_context(path: Sequence[Entry]) -> Context:
     opened = opening(compaction) if compaction is not None else ()
     first = [start - 1] if start else []
     contributing = [place for item, place in zip(found, window, strict=True) if item is not None]
-    entries = steps.picked([*first, *window])
+    entries = steps.picked([*first, *window] if first else window)
     return Context(
         settings=settings,
         items=(*opened, *[item for item in found if item is not None]),

@@ -5,7 +5,8 @@ Spec: format 5.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from itertools import repeat
 from typing import Any
 
 import msgspec
@@ -94,15 +95,12 @@ class Item(Mapping[str, Any]):
         return cls.from_lines([line])[0]
 
     @classmethod
-    def from_lines(cls, lines: Iterable[bytes]) -> list[Item]:
+    def from_lines(cls, lines: Collection[bytes]) -> list[Item]:
         """Return the items of many lines, as :meth:`from_line`."""
-        new = cls.__new__
-        items = []
-        for line in lines:
-            item = new(cls)
+        items = list(map(cls.__new__, repeat(cls, len(lines))))
+        for item, line in zip(items, lines, strict=True):
             item._line = line
             item._members = item._text = None
-            items.append(item)
         return items
 
     @property

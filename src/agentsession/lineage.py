@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, overload
 
 from agentsession.entries import Entry
@@ -70,8 +71,19 @@ class Lineage(Sequence[Entry]):
 
     def of_type(self, kind: type[Entry], start: int = 0) -> list[int]:
         """Return where from a place on entries of a type stand."""
-        types, wanted = self._rows.types, kind.TYPE
-        return [place for place, row in enumerate(self._at[start:], start) if types[row] == wanted]
+        types, wanted = self._types(), kind.TYPE
+        found: list[int] = []
+        with suppress(ValueError):
+            while True:
+                start = types.index(wanted, start) + 1
+                found.append(start - 1)
+        return found
+
+    def _types(self) -> list[str]:
+        types, at = self._rows.types, self._at
+        if at and at[-1] - at[0] == len(at) - 1:  # no row between them is left out
+            return types[at[0] : at[-1] + 1]
+        return [types[row] for row in at]
 
     def place(self, entry_id: str, stop: int) -> int | None:
         """Return where an entry stands before a place of a path; ``None`` when it does not."""
@@ -81,11 +93,16 @@ class Lineage(Sequence[Entry]):
 
     def contributions(self, places: Iterable[int]) -> list[Item | None]:
         """Return the item that each entry at some places of a path adds to a context."""
-        return self._rows.contributions([self._at[place] for place in places])
+        return self._rows.contributions(self._rows_at(places))
 
     def picked(self, places: Iterable[int]) -> Sequence[Entry]:
         """Return the entries at some places."""
-        return Lineage(self._rows, [self._at[place] for place in places])
+        return Lineage(self._rows, self._rows_at(places))
+
+    def _rows_at(self, places: Iterable[int]) -> list[int]:
+        if isinstance(places, range) and places.step == 1:
+            return self._at[places.start : places.stop]
+        return [self._at[place] for place in places]
 
 
 class Listed:

@@ -105,6 +105,7 @@ class Rows:
 
     __slots__ = (
         "_blocks",
+        "_chains",
         "_firsts",
         "_has_repeats",
         "_items",
@@ -124,6 +125,8 @@ class Rows:
         self.index: dict[str, int] = {}
         self.marks: dict[int, Mark] = {}
         self._version = version
+        # Of each row, the first of the rows up to it that follow each other as children do.
+        self._chains = array("Q")
         self._made: list[Entry | None] = []
         self._items: list[Item | None] = []
         self._blocks: list[_Block] = []
@@ -167,17 +170,12 @@ class Rows:
 
     def path(self, entry_id: str | None) -> list[int]:
         """Return the positions from a root to an entry; empty for ``None``."""
-        ids, parents = self.ids, self.parents
-        path = []
+        path: list[int] = []
         while entry_id is not None:
             row = self.index[entry_id]
-            path.append(row)
-            entry_id = parents[row]
-            # Most parents stand just before their child, and are the very string there.
-            while row and entry_id is ids[row - 1]:
-                row -= 1
-                path.append(row)
-                entry_id = parents[row]
+            first = self._chains[row]
+            path += range(row, first - 1, -1)
+            entry_id = self.parents[first]
         path.reverse()
         return path
 
@@ -219,6 +217,7 @@ class Rows:
     def append(self, entry: Entry) -> None:
         """Add one entry that is already made."""
         self._take_mark(len(self.ids), entry)
+        self._chains.append(self._chain(entry.parent))
         self.index[entry.id] = len(self.ids)
         self.ids.append(entry.id)
         self.parents.append(entry.parent)
@@ -343,6 +342,11 @@ class Rows:
             held.append(None if row < 0 else self.ids[row] if row < first else ids[row - first])
         return held if len(held) == len(ids) else [*held, *ids[:-1]]
 
+    def _chain(self, parent: str | None) -> int:
+        """Where the chain begins that a new row with a parent belongs to."""
+        row = len(self.ids)
+        return self._chains[row - 1] if row and parent == self.ids[row - 1] else row
+
     def _take(
         self,
         ids: list[str],
@@ -351,6 +355,15 @@ class Rows:
         lines: tuple[Buffer, int, int],
     ) -> None:
         first = len(self.ids)
+        start = self._chain(parents[0])
+        if parents[1:] == ids[:-1]:
+            self._chains += array("Q", [start]) * len(ids)
+        else:
+            self._chains.append(start)
+            for row, parent in enumerate(parents[1:], first + 1):
+                if parent != ids[row - first - 1]:
+                    start = row
+                self._chains.append(start)
         self.ids += ids
         self.parents += parents
         self.types += types
