@@ -78,7 +78,8 @@ def test_reasoning_of_another_model() -> None:
     assert chat((0, 37), *told, target=OTHER)[0]["reasoning_content"] == "hm"
     assert chat((0, 49), *told, target=OTHER)[0]["content"][0]["text"] == "hm"
     assert chat((0, 84), *told, target=OTHER)[0]["content"] == "hmso"
-    assert chat((0, 87), *told, target=OTHER) == [{"role": "assistant", "content": "so"}]
+    assert chat((1, 0), *told, target=OTHER)[0]["content"] == "hmso"
+    assert chat((1, 3), *told, target=OTHER) == [{"role": "assistant", "content": "so"}]
 
 
 def test_reasoning_alone_is_not_sent_on_chat() -> None:
@@ -120,19 +121,19 @@ def test_images_of_outputs(release: Release, inside: bool) -> None:
 def test_outputs_that_say_nothing() -> None:
     assert chat((0, 73), call(), output(""))[1]["content"] == "(see attached image)"
     assert chat((0, 84), call(), output(""))[1]["content"] == "(no tool output)"
-    assert chat((0, 87), call(), output(" "))[1]["content"] == " "
-    assert chat((1, 0), call(), output(" "))[1]["content"] == "(no tool output)"
+    assert chat((1, 3), call(), output(" "))[1]["content"] == " "
+    assert chat((1, 4), call(), output(" "))[1]["content"] == "(no tool output)"
     assert responses((1, 0), call(), output(""))[1]["output"] == "(no tool output)"
     assert anthropic((1, 0), call(), output(""))[1]["content"][0]["content"] == ""
 
 
 def test_images_of_a_failed_call_stand_behind_the_results() -> None:
     told = [call(), output([{"type": "input_text", "text": "no"}, IMAGE, IMAGE], error=True)]
-    result, lead, *images = anthropic((1, 0), *told)[1]["content"]
+    result, lead, *images = anthropic((1, 3), *told)[1]["content"]
     assert result["content"] == "no\n(image attached after the tool results)"
     assert lead["text"] == "Images from the error result of tool call k (read):"
     assert len(images) == 2
-    assert isinstance(anthropic((0, 87), *told)[1]["content"][0]["content"], list)
+    assert isinstance(anthropic((1, 0), *told)[1]["content"][0]["content"], list)
 
 
 def test_signed_and_redacted_reasoning() -> None:

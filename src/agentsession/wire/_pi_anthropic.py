@@ -64,7 +64,7 @@ def _mark(found: list[dict[str, Any]], release: Release) -> None:
     last = found[-1]
     if isinstance(last["content"], list):
         last["content"][-1]["cache_control"] = _CACHED
-    elif release >= (0, 61):
+    elif release >= (0, 51):
         last["content"] = [{"type": "text", "text": last["content"], "cache_control": _CACHED}]
 
 
@@ -100,7 +100,7 @@ def _thought(block: Thought, release: Release) -> Iterator[dict[str, Any]]:
         yield {"type": "redacted_thinking", "data": block.signature}
         return
     signed = bool(block.signature.strip())
-    if not block.words.strip() and not (signed and release >= (0, 84)):
+    if not block.words.strip() and not (signed and release >= (0, 80)):
         return
     if signed:
         yield {"type": "thinking", "thinking": block.words, "signature": block.signature}
@@ -126,7 +126,7 @@ def _result(message: Returned, release: Release) -> dict[str, Any]:
 
 def _is_split(message: Returned, release: Release) -> bool:
     """Return whether a failed call's images go behind the results."""
-    return bool(release >= (1, 0) and message.error and message.images)
+    return bool(release >= (1, 3) and message.error and message.images)
 
 
 def _held_places(message: Returned) -> Iterator[str]:

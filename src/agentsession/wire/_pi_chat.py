@@ -40,7 +40,7 @@ def lower(messages: Sequence[Message], target: Target, release: Release) -> list
             content = _output(message, release)
             found.append({"role": "tool", "content": content, "tool_call_id": message.id})
             held += [_image(part) for part in message.images]
-            if release < (0, 61):
+            if release < (0, 50):
                 _release(found, held)
     _release(found, held)
     return found
@@ -59,7 +59,7 @@ def _said(message: Said, release: Release) -> list[dict[str, Any]]:
     content = [
         {"type": "text", "text": part["text"]} if is_text(part) else _image(part)
         for part in message.content
-        if release < (0, 84) or part.get("text") != ""
+        if release < (0, 87) or part.get("text") != ""
     ]
     return [{"role": "user", "content": content}] if content else []
 
@@ -69,7 +69,7 @@ def _image(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _answered(message: Answered, target: Target, release: Release) -> list[dict[str, Any]]:
-    blank_kept = release <= (0, 30)
+    blank_kept = release < (0, 31)
     texts = [
         block.words
         for block in message.blocks
@@ -82,17 +82,17 @@ def _answered(message: Answered, target: Target, release: Release) -> list[dict[
     ]
     calls = [block for block in message.blocks if isinstance(block, Called)]
     spoken: dict[str, Any] = {"role": "assistant", "content": None}
-    if texts and release < (0, 61) and target.provider != "github-copilot":
+    if texts and release < (0, 58) and target.provider != "github-copilot":
         spoken["content"] = [{"type": "text", "text": words} for words in texts]
     elif texts:
         spoken["content"] = "".join(texts)
     details = _details(message, release)
     if thoughts and not (details and release >= (0, 84)):
         name = thoughts[0].signature
-        if release >= (0, 84):
-            if target.provider == "opencode-go" and name == "reasoning":
-                name = "reasoning_content"
-            name = name if name in FIELDS else ""
+        if release >= (0, 75) and target.provider == "opencode-go" and name == "reasoning":
+            name = "reasoning_content"
+        if release >= (0, 84) and name not in FIELDS:
+            name = ""
         if name:
             spoken[name] = "\n".join(thought.words for thought in thoughts)
     if calls:
@@ -129,6 +129,6 @@ def _call(call: Called) -> dict[str, Any]:
 
 def _output(message: Returned, release: Release) -> str:
     joined = "\n".join(message.texts)
-    if joined.strip() if release >= (1, 0) else joined:
+    if joined.strip() if release >= (1, 4) else joined:
         return joined
-    return SEE_IMAGE if message.images or release < (0, 84) else NO_OUTPUT
+    return SEE_IMAGE if message.images or release < (0, 80) else NO_OUTPUT

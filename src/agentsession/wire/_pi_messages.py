@@ -205,9 +205,9 @@ class _Gathering:
         words = _string(piece.origin.metadata.get(WORDS)) or reasoning_text(piece)
         if message.same:
             message.blocks.append(Thought(words, signature, piece))
-        elif self._release < (0, 49):
+        elif self._release < (0, 40):
             message.blocks.append(Words(f"<thinking>\n{words}\n</thinking>"))
-        elif self._release < (0, 87) and words.strip() and piece.origin.encrypted != REDACTED:
+        elif self._release < (1, 3) and words.strip() and piece.origin.encrypted != REDACTED:
             message.blocks.append(Words(words))
 
     def _called(self, message: Answered, piece: Piece, signature: str) -> Called:
@@ -219,7 +219,9 @@ class _Gathering:
                 given, self._api, self._target.provider, self._release, sibling=message.sibling
             )
         if self._release < (0, 49) and self._api == "anthropic-messages":
-            wanted = _plain(given)
+            foreign = not message.same and piece.origin.provider != self._target.provider
+            short = foreign and self._release >= (0, 45)
+            wanted = _NOT_IN_IDS.sub("", given)[:40] if short else _plain(given)
         self._ids[item.call_id] = wanted
         self._tools[item.call_id] = item.name
         return Called(wanted, piece, signature if message.same else "")
@@ -239,7 +241,7 @@ def _said(piece: Piece, release: Release) -> str | list[dict[str, Any]]:
         return content
     parts = content_parts(content)
     one = len(parts) == 1 and is_text(parts[0])
-    if one and release <= (0, 30) and piece.origin.metadata.get(KIND) == COMPACTION:
+    if one and release < (0, 31) and piece.origin.metadata.get(KIND) == COMPACTION:
         return str(parts[0]["text"])
     return parts
 
@@ -260,11 +262,11 @@ def foreign_call_id(given: str, api: str, provider: str, release: Release, *, si
         return _plain(given)[:64]
     if "responses" in api:
         return _responses_id(given, provider, release, sibling=sibling)
-    if "|" not in given or release < (0, 61):
+    if "|" not in given or release < (0, 50):
         return given[:40] if provider == "openai" else given
     call, _, item = given.partition("|")
-    call, item = _plain(call), _plain(item.partition("|")[0] if release < (0, 84) else item)
-    if release < (0, 84):
+    call, item = _plain(call), _plain(item.partition("|")[0] if release < (0, 81) else item)
+    if release < (0, 81):
         return call[:40]
     joined = f"{call}_{item}" if item else call
     if len(joined) <= 40:
@@ -277,15 +279,15 @@ _JOINED_IDS: Final = frozenset({"openai", "openai-codex", "opencode", "azure-ope
 
 
 def _responses_id(given: str, provider: str, release: Release, *, sibling: bool) -> str:
-    late = release >= (0, 61)
+    late = release >= (0, 60)
     if provider not in _JOINED_IDS or "|" not in given:
         return _part(given) if late else given
     call, item, *_ = given.split("|")
-    if release >= (0, 73) and not sibling:
+    if release >= (0, 62) and not sibling:
         item = f"fc_{short_hash(item)}"[:64]
     else:
         item = _part(item) if late else _plain(item)
-    if not item.startswith("fc_" if release >= (0, 73) else "fc"):
+    if not item.startswith("fc_" if release >= (0, 62) else "fc"):
         item = f"fc_{item}"
     return f"{_part(call)}|{_part(item)}" if late else f"{_plain(call)[:64]}|{item[:64]}"
 

@@ -80,7 +80,7 @@ def _text(block: Words, release: Release, place: int, nth: int) -> dict[str, Any
     name, phase = _signed(block.signature, release)
     if not name:
         name = f"msg_{place}"
-        if release >= (0, 84):
+        if release >= (0, 78):
             name = f"msg_pi_{place}_{nth}" if nth else f"msg_pi_{place}"
     elif len(name) > 64:
         name = f"msg_{short_hash(name)}"
@@ -97,7 +97,7 @@ def _text(block: Words, release: Release, place: int, nth: int) -> dict[str, Any
 
 def _signed(signature: str, release: Release) -> tuple[str, str]:
     """Return the message id and the phase that a text's signature holds."""
-    if signature.startswith("{") and release >= (0, 61):
+    if signature.startswith("{") and release >= (0, 57):
         value = parsed(signature)
         if isinstance(value, dict) and value.get("v") == 1 and isinstance(value.get("id"), str):
             phase = value.get("phase")
@@ -110,7 +110,7 @@ def _call(block: Called, message: Answered, release: Release) -> dict[str, Any]:
     name = rest.partition("|")[0]
     if message.sibling and release >= (0, 49) and name.startswith("fc_"):
         name = ""
-    if release >= (0, 84) and not name.startswith("fc_"):
+    if release >= (0, 82) and not name.startswith("fc_"):
         name = ""
     item = block.piece.item
     return {
@@ -126,14 +126,14 @@ def _returned(message: Returned, release: Release) -> list[dict[str, Any]]:
     joined = "\n".join(message.texts)
     images = [_image(part) for part in message.images]
     output: Any = joined
-    if images and release >= (0, 61):
+    if images and release >= (0, 58):
         output = [*([{"type": "input_text", "text": joined}] if joined else []), *images]
-    elif not joined:
-        output = SEE_IMAGE if images or release < (0, 84) else NO_OUTPUT
+    elif not (joined.strip() if release >= (1, 4) else joined):
+        output = SEE_IMAGE if images or release < (0, 80) else NO_OUTPUT
     call = message.id.partition("|")[0]
     found: list[dict[str, Any]] = [
         {"type": "function_call_output", "call_id": call, "output": output}
     ]
-    if images and release < (0, 61):
+    if images and release < (0, 58):
         found.append({"role": "user", "content": [{"type": "input_text", "text": LEAD}, *images]})
     return found

@@ -16,16 +16,49 @@ from agentsession.wire._pi_messages import Release, gather
 from agentsession.wire.origin import Piece, Target
 from agentsession.wire.profile import Profile, Wire
 
-V1: Final[Release] = (0, 30)
-"""The releases whose files have no version: 0.13 to 0.30."""
+V1: Final[Release] = (0, 27)
+"""The releases whose files have no version, but for the first of them: 0.27 to 0.30."""
 
-V2: Final[Release] = (0, 37)
-"""The releases up to 0.48; the first files of version 3 are among theirs."""
+V2: Final[Release] = (0, 31)
+"""The releases whose files are of version 2: 0.31 to 0.36."""
 
 FIRST_V3: Final[Release] = (0, 49)
 """The first release that leaves failed messages out of requests."""
 
-NEWEST: Final[Release] = (1, 0)
+NEWEST: Final[Release] = (1, 4)
+
+BORDERS: Final[tuple[Release, ...]] = (
+    (0, 13),
+    V1,
+    V2,
+    (0, 40),
+    (0, 45),
+    FIRST_V3,
+    (0, 50),
+    (0, 51),
+    (0, 57),
+    (0, 58),
+    (0, 60),
+    (0, 62),
+    (0, 67),
+    (0, 68),
+    (0, 75),
+    (0, 78),
+    (0, 80),
+    (0, 81),
+    (0, 82),
+    (0, 84),
+    (0, 87),
+    (1, 0),
+    (1, 3),
+    NEWEST,
+)
+"""The first releases that spelled requests as they did, as far as releases were compared."""
+
+OFF: Final = "off"
+"""The level of a model that is not to think."""
+
+_SILENCED: Final = "# Juice: 0 !important"
 
 _LOWER: Final = {
     Wire.CHAT: _pi_chat.lower,
@@ -41,22 +74,42 @@ class PiProfile(Profile):
     Attributes:
         release: the first release known to spell as this one did.
         api: the model API of the request, in pi's words, such as ``openai-completions``.
+        thinking: how hard the model was to think, in pi's words; empty where it does not matter.
     """
 
     release: Release = NEWEST
     api: str = ""
+    thinking: str = ""
 
     def spell(self, wire: Wire, pieces: Sequence[Piece], target: Target) -> list[dict[str, Any]]:
         """Return a request's messages as pi spelled them."""
-        return _LOWER[wire](gather(pieces, target, self.api, self.release), target, self.release)
+        found = _LOWER[wire](gather(pieces, target, self.api, self.release), target, self.release)
+        if wire is Wire.RESPONSES and silences(self.release, self.api, target.model, self.thinking):
+            content = [{"type": "input_text", "text": _SILENCED}]
+            found.append({"role": "developer", "content": content})
+        return found
 
 
-def pi_profile(release: Release = NEWEST, api: str = "") -> PiProfile:
+def silences(release: Release, api: str, model: str, thinking: str) -> bool:
+    """Return whether a model is told at the end of a request not to think.
+
+    Args:
+        release: who sent it.
+        api: its model API, in pi's words.
+        model: the model.
+        thinking: how hard it was to think, in pi's words.
+    """
+    asked = api == "openai-responses" and model.startswith("gpt-5")
+    return asked and thinking == OFF and release < (0, 62)
+
+
+def pi_profile(release: Release = NEWEST, api: str = "", thinking: str = "") -> PiProfile:
     """Return the profile of a release of pi.
 
     Args:
         release: its major and minor number.
         api: the model API of the request, in pi's words.
+        thinking: how hard the model was to think, in pi's words.
     """
     name = ".".join(str(number) for number in release)
-    return PiProfile(name=f"pi {name}", release=release, api=api)
+    return PiProfile(name=f"pi {name}", release=release, api=api, thinking=thinking)

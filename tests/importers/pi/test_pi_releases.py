@@ -32,14 +32,14 @@ def plain(name: str, parent: str, **more: Any) -> dict[str, Any]:
     ("session", "more", "release"),
     [
         (RANDOM, {}, (0, 49)),
-        (RANDOM, {"responseId": "r"}, (0, 61)),
-        (TIMED, {}, (0, 73)),
-        (TIMED, {"responseId": "r"}, (0, 73)),
+        (RANDOM, {"responseId": "r"}, (0, 60)),
+        (TIMED, {}, (0, 68)),
+        (TIMED, {"responseId": "r"}, (0, 68)),
         (TIMED, {"usage": {**USAGE, "reasoning": 0}}, (0, 84)),
         (TIMED, {"usage": {**USAGE, "cacheWrite1h": 0}}, (0, 84)),
         ("mine", {"responseId": "r"}, (0, 84)),
         (TIMED, {"rawStopReason": "stop"}, (0, 87)),
-        (TIMED, {"durationMs": 5}, (0, 87)),
+        (TIMED, {"durationMs": 5}, (1, 4)),
     ],
 )
 def test_what_a_message_gives_away(
@@ -53,11 +53,11 @@ def test_a_timed_tool_is_of_the_newest(tmp_path: Path) -> None:
     lines = [
         header(TIMED),
         user("u1", None),
-        plain("a1", "u1", durationMs=5),
+        plain("a1", "u1", rawStopReason="toolUse"),
         result("r1", "a1", "c1", "out", durationMs=7),
-        plain("a2", "r1", durationMs=5),
+        plain("a2", "r1", rawStopReason="stop"),
     ]
-    assert told(tmp_path, lines) == [(0, 87), (1, 0)]
+    assert told(tmp_path, lines) == [(0, 87), (1, 4)]
 
 
 def test_a_failed_message_is_of_the_release_before_it(tmp_path: Path) -> None:
@@ -68,10 +68,10 @@ def test_a_failed_message_is_of_the_release_before_it(tmp_path: Path) -> None:
         user("u2", "a1"),
         plain("a2", "u2", stopReason="error"),
     ]
-    assert told(tmp_path, lines) == [(0, 61), (0, 61)]
+    assert told(tmp_path, lines) == [(0, 60), (0, 60)]
 
 
-@pytest.mark.parametrize(("version", "release"), [(None, (0, 30)), (2, (0, 37))])
+@pytest.mark.parametrize(("version", "release"), [(None, (0, 27)), (2, (0, 31))])
 def test_old_files_say_their_version(
     tmp_path: Path, version: int | None, release: tuple[int, int]
 ) -> None:

@@ -20,6 +20,7 @@ from agentsession.importers.pi.transcript import Native
 from agentsession.importers.pi.usage import is_counted, usage_of
 from agentsession.importers.telling import given
 from agentsession.timestamp import Timestamp
+from agentsession.wire.profiles_pi import OFF, silences
 
 _TOLD: Final = frozenset({"role", "content", "provider", "model", "responseId"})
 _STATUS: Final = re.compile(r"\s*([1-5][0-9]{2})\b")
@@ -39,12 +40,22 @@ def made_request(entry: Native) -> bool:
     return entry.parent is None or entry.parent.record.role != RESULT
 
 
-def response_of(entry: Native, name: str, release: Release) -> dict[str, Any]:
-    """Return the members of the response entry of a message that answers a request."""
+def response_of(entry: Native, name: str, release: Release, level: str) -> dict[str, Any]:
+    """Return the members of the response entry of a message that answers a request.
+
+    Args:
+        entry: the message.
+        name: its name.
+        release: the release that sent the request.
+        level: how hard the model was to think, in pi's words; empty when nothing said so.
+    """
     message = entry.record.message
     status, incomplete, error = _ended(message)
     native = {n: v for n, v in message.items() if n not in _TOLD}
     native["message"] = entry.name
+    if silences(release, string(message.get("api")), string(message.get("model")), level or OFF):
+        # Nothing else of the request says so.
+        native["thinkingLevel"] = OFF
     native["release"] = ".".join(str(number) for number in release)
     return {
         "response_id": name,

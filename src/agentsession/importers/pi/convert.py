@@ -21,11 +21,11 @@ from agentsession.importers.pi.answers import dispatch_of, made_request, respons
 from agentsession.importers.pi.known import unknown_in
 from agentsession.importers.pi.lowering import kept
 from agentsession.importers.pi.records import mapping, objects, string
-from agentsession.importers.pi.releases import Release, releases
+from agentsession.importers.pi.releases import releases
 from agentsession.importers.pi.settings import Setting
 from agentsession.importers.pi.times import EPOCH, of
 from agentsession.importers.pi.transcript import Native, Transcript
-from agentsession.importers.pi.window import build, is_failed
+from agentsession.importers.pi.window import build
 from agentsession.importers.pi.writing import PLACED, Writing
 from agentsession.importers.unknown import Unknown
 from agentsession.record_entries import DispatchEntry, InfoEntry, LabelEntry, LinkEntry
@@ -180,7 +180,7 @@ class _Conversion(Writing):
         if target is None or target is not edit.parent or target.name != target.record.id:
             return False
         known = self._is_built and self._at is target and not self._window.waits
-        return known and is_failed(target) and self._window.release >= (0, 49)
+        return known and self._lowered.is_left_out(target, self._window.release)
 
     def _dispatched(self, entry: Native, node: Node) -> Node:
         """Write when a tool began to run, where that was recorded. Spec: pi 4."""
@@ -230,7 +230,7 @@ class _Conversion(Writing):
         window = self._window_at(entry.parent, release)
         copied = entry.place in self._forked.copies
         requested = not copied and made_request(entry)
-        if requested and release >= (0, 87):
+        if requested and release >= (0, 67):
             window.close()
         wanted = replace(
             wanted,
@@ -245,9 +245,9 @@ class _Conversion(Writing):
         self._totals.message(message, copied=copied)
         if not copied:
             self._doubt(entry, message.get("usage"))
-        if is_failed(entry) and release >= (0, 49):
-            return self._failed(entry, node, release, requested=requested), wanted
-        answer = self._answer(entry, node, release, requested=requested)
+        if self._lowered.is_left_out(entry, release):
+            return self._failed(entry, node, wanted, requested=requested), wanted
+        answer = self._answer(entry, node, wanted, requested=requested)
         before = len(window.units)
         window.push(entry)
         same = self._tip is node and self._agreed == before
@@ -255,10 +255,10 @@ class _Conversion(Writing):
             self._tip, self._agreed = answer, len(window.units)
         return self._ended(entry, answer), wanted
 
-    def _failed(self, entry: Native, node: Node, release: Release, *, requested: bool) -> Node:
+    def _failed(self, entry: Native, node: Node, wanted: Setting, *, requested: bool) -> Node:
         """Write an answer that later requests leave out; return where the session goes on."""
         tip, open_run = self._tip, self._turns.branch() if requested else None
-        answer = self._answer(entry, node, release, requested=requested)
+        answer = self._answer(entry, node, wanted, requested=requested)
         answer = self._ended(entry, answer)
         self._window.push(entry)
         if not requested:
@@ -268,16 +268,17 @@ class _Conversion(Writing):
         self._tip = tip
         return node
 
-    def _answer(self, entry: Native, node: Node, release: Release, *, requested: bool) -> Node:
+    def _answer(self, entry: Native, node: Node, wanted: Setting, *, requested: bool) -> Node:
         """Write the items of a message and, when it answers a request, the response."""
         message, ts = entry.record.message, self._times[entry.place]
+        release = self._releases[entry.place]
         name = string(message.get("responseId")) or entry.name
-        failed = is_failed(entry) and release >= (0, 49)
+        failed = self._lowered.is_left_out(entry, release)
         if requested or not failed:
             for unit in self._lowered.units(entry):
                 node = self._put(node, unit, name if requested else "")
         if requested:
-            response = response_of(entry, name, release)
+            response = response_of(entry, name, release, wanted.level)
             self._totals.written(response.get("usage"))
             node = self._told(node, ResponseEntry, response, entry.name, role="response", ts=ts)
             whole = "error" not in response and "incomplete" not in response

@@ -19,4 +19,5 @@ def profile_of_response(response: ResponseEntry) -> PiProfile:
     native = mapping(value_of(response, NAMESPACE))
     found = _RELEASE.match(string(native.get("release")))
     release = (int(found[1]), int(found[2])) if found else NEWEST
-    return pi_profile(release, string(native.get("api")))
+    api, thinking = string(native.get("api")), string(native.get("thinkingLevel"))
+    return pi_profile(release, api, thinking)

@@ -1,8 +1,9 @@
 """Which release of pi sent a request: a file does not say, but its records give it away.
 
 What counts is not the exact release but the first one that spelled requests as it did.
-Nothing in a record tells 0.37 from 0.49: there the settings beside the sessions decide, which
-name the newest release that ran.
+A record says between which releases it was written: by what it has, and by what it lacks that
+later ones write. The settings beside the sessions name the newest release that ran; where that
+is one of them, it is taken, else the one most likely.
 Spec: pi 2, 4, 6.
 """
 
@@ -10,22 +11,58 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from agentsession.importers.pi.places import last_release
-from agentsession.importers.pi.records import ASSISTANT, RESULT, Record, mapping, string
+from agentsession.importers.pi.records import (
+    ASSISTANT,
+    CONTEXT_EDIT,
+    RESULT,
+    SYSTEM,
+    Record,
+    mapping,
+    objects,
+    string,
+)
 from agentsession.importers.pi.transcript import Transcript
-from agentsession.wire.profiles_pi import FIRST_V3, NEWEST, V1, V2
+from agentsession.wire.profiles_pi import BORDERS, FIRST_V3, NEWEST, V1, V2
 
 Release = tuple[int, int]
 
-_PLAIN_TEXTS: Final[Release] = (0, 61)
-_TIME_IDS: Final[Release] = (0, 73)
-_REASONING_COUNTED: Final[Release] = (0, 84)
-_CONTEXT_EDITS: Final[Release] = (0, 87)
 
-_LATE: Final = ("durationMs", "rawStopReason", "thinkingLevel")
-_COUNTED: Final = frozenset({"reasoning", "cacheWrite1h"})
+class Span(NamedTuple):
+    """Between which releases a record was written.
+
+    Attributes:
+        first: the first one that can have written it.
+        end: the first later one that cannot.
+        likely: the one taken where the settings name none of them.
+    """
+
+    first: Release
+    end: Release
+    likely: Release
+
+
+_NO_END: Final[Release] = (1 << 31, 0)
+
+_OF_V1: Final = Span((0, 13), (0, 31), V1)
+_OF_V2: Final = Span((0, 31), (0, 37), V2)
+_PLAIN: Final = Span((0, 37), (0, 60), FIRST_V3)
+_PHASED: Final = Span((0, 57), (0, 60), (0, 58))
+_NAMED: Final = Span((0, 60), (0, 83), (0, 60))
+_TIME_IDS: Final = Span((0, 67), (0, 83), (0, 68))
+_STAYS_COUNTED: Final = Span((0, 79), (0, 99), (0, 84))
+_NAMED_BY_USER: Final = Span((0, 79), (0, 99), (0, 84))
+_REASONING_COUNTED: Final = Span((0, 83), (0, 99), (0, 84))
+_STOPS_KEPT: Final = Span((0, 83), (0, 99), (0, 87))
+_PROMPTS_KEPT: Final = Span((0, 86), _NO_END, (0, 87))
+_TIMED: Final = Span((0, 99), _NO_END, NEWEST)
+
+_APIS: Final = frozenset({"openai-completions", "openai-responses", "anthropic-messages"})
+"""The model APIs of which it is known what a release writes of each answer."""
+
+_TIMES: Final = frozenset({"durationMs", "thinkingLevel"})
 _FAILED: Final = frozenset({"error", "aborted"})
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _TIME_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-", re.IGNORECASE)
@@ -37,48 +74,70 @@ def releases(transcript: Transcript) -> Mapping[int, Release]:
     What a record gives away holds from there on, so that a session that grows says the same
     of what it said before.
     """
+    newest = last_release(transcript.home or transcript.path)
     found: dict[int, Release] = {}
     floor = _floor(transcript)
-    last, timed = floor, False
     for entry in transcript.entries:
         record = entry.record
-        if record.role == RESULT:
-            timed = "durationMs" in record.message
-        if record.role != ASSISTANT:
-            continue
-        release = _evidence(record, transcript.version, floor)
-        if release is None:
-            # A failed message that gives nothing away is none of the newest releases'.
-            release = min(last, _REASONING_COUNTED)
-        elif release == _CONTEXT_EDITS and timed:
-            release = NEWEST
-        found[entry.place] = last = release
+        if record.role == SYSTEM or record.type == CONTEXT_EDIT:
+            floor = max(floor, _PROMPTS_KEPT)
+        elif record.role == RESULT and "durationMs" in record.message:
+            floor = max(floor, _TIMED)
+        elif record.role == ASSISTANT:
+            own = _OF_V1 if record.is_first_version else _given_away(record, transcript.version)
+            floor = max(floor, own)
+            span = own if record.is_first_version else _ended(floor, own, record)
+            found[entry.place] = _release(span, newest)
     return found
 
 
-def _floor(transcript: Transcript) -> Release:
-    """Return the oldest release that can have written what gives nothing away."""
+def _floor(transcript: Transcript) -> Span:
+    """Return the oldest releases that can have written what gives nothing away."""
+    if transcript.version < 2:
+        return _OF_V1
+    if transcript.version == 2:
+        return _OF_V2
     given = string(transcript.header.get("id"))
-    if given and transcript.version > 2 and not _UUID.fullmatch(given):
+    if given and not _UUID.fullmatch(given):
         # The user named it, which no earlier release lets one do.
-        return _REASONING_COUNTED
-    if _TIME_ID.match(transcript.session_id):
-        return _TIME_IDS
-    newest = last_release(transcript.home or transcript.path)
-    return V2 if newest is not None and newest < FIRST_V3 else FIRST_V3
+        return _NAMED_BY_USER
+    return _TIME_IDS if _TIME_ID.match(transcript.session_id) else _PLAIN
 
 
-def _evidence(record: Record, version: int, floor: Release) -> Release | None:
-    """Return what a message gives away, ``None`` for a failed one that gives nothing away."""
-    if record.is_first_version:
-        return V1
+def _given_away(record: Record, version: int) -> Span:
+    """Return when a message was written, by what it has."""
+    message, used = record.message, mapping(record.message.get("usage"))
     if version == 2:
-        return V2
-    message = record.message
-    if any(name in message for name in _LATE):
-        return _CONTEXT_EDITS
-    if not _COUNTED.isdisjoint(mapping(message.get("usage"))):
+        return _OF_V2
+    if not _TIMES.isdisjoint(message):
+        return _TIMED
+    if "rawStopReason" in message:
+        return _STOPS_KEPT
+    if "reasoning" in used:
         return _REASONING_COUNTED
+    if "cacheWrite1h" in used:
+        return _STAYS_COUNTED
     if "responseId" in message:
-        return max(_PLAIN_TEXTS, floor)
-    return None if string(message.get("stopReason")) in _FAILED else floor
+        return _NAMED
+    blocks = objects(message.get("content"))
+    phased = any(string(block.get("textSignature")).startswith("{") for block in blocks)
+    return _PHASED if phased else _PLAIN
+
+
+def _ended(floor: Span, own: Span, record: Record) -> Span:
+    """Return a span ended by what a message lacks."""
+    message = record.message
+    failed = string(message.get("stopReason")) in _FAILED
+    known = string(message.get("api")) in _APIS
+    end = _NO_END
+    if own != _TIMED:
+        # Later releases time whatever came of a request.
+        end = _TIMED.first if failed or not known else own.end
+    return floor._replace(end=end if end > floor.first else _NO_END)
+
+
+def _release(span: Span, newest: Release | None) -> Release:
+    release = span.likely
+    if newest is not None and span.first <= newest < span.end:
+        release = newest
+    return max(border for border in BORDERS if border <= release)

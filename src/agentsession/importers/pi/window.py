@@ -5,7 +5,7 @@ Spec: pi 6, 7.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -34,11 +34,13 @@ class Lowered:
     """The entries of a session as items, each lowered once.
 
     Args:
+        entries: the session's entries.
         times: when each entry was written, by its place, as the format writes it.
     """
 
-    def __init__(self, times: Sequence[str]) -> None:
+    def __init__(self, entries: Sequence[Native], times: Sequence[str]) -> None:
         self._times = times
+        self._retried = frozenset(_retried(entries))
         self._known: dict[int, list[Unit]] = {}
 
     def units(self, entry: Native, edited: Mapping[str, Any] | None = None) -> list[Unit]:
@@ -49,6 +51,25 @@ class Lowered:
         if found is None:
             found = self._known[entry.place] = units(entry, self._times[entry.place])
         return found
+
+    def is_left_out(self, entry: Native, release: Release) -> bool:
+        """Return whether requests hold nothing of an answer, as it failed. Spec: pi 6, 7.
+
+        The releases that keep what failed take it out of their memory before they try again.
+        """
+        if release >= (0, 49):
+            return is_failed(entry)
+        return entry.place in self._retried
+
+
+def _retried(entries: Sequence[Native]) -> Iterator[int]:
+    """Yield the places of the answers that failed and were tried again by themselves."""
+    for entry in entries:
+        above = entry.parent
+        if entry.record.role != ASSISTANT or above is None or above.record.role != ASSISTANT:
+            continue
+        if string(above.record.message.get("stopReason")) == "error":
+            yield above.place
 
 
 class Window:
@@ -77,7 +98,7 @@ class Window:
             return
         self.close()
         if role == ASSISTANT:
-            if is_failed(entry) and self.release >= (0, 49):
+            if self._lowered.is_left_out(entry, self.release):
                 return
             calls = [unit for unit in found if unit.item["type"] == "function_call"]
             self._caller = entry.name

@@ -57,7 +57,7 @@ class Writing:
         self._accounts = Accounts(CODES)
         self._totals = Totals()
         self._times, self._untimed = times(transcript)
-        self._lowered = Lowered(self._times)
+        self._lowered = Lowered(transcript.entries, self._times)
         self._by_id = transcript.by_id()
         self._draft = TreeDraft(self._header(), NAMESPACE)
         self._draft.root.state = Setting()
