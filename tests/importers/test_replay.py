@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentsession.importers import replay
-from agentsession.importers.replayed import LOG
+from agentsession.importers.replayed import LOG, hash_of, same
 
 DATA = Path(__file__).parents[1] / "data"
 FOLDERS = {
@@ -68,3 +68,10 @@ def test_a_recording_that_does_not_tell(tmp_path: Path) -> None:
 def test_no_recordings_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert replay.main([str(tmp_path), "--json"]) == 1
     assert f"no {LOG} is below {tmp_path}" in capsys.readouterr().err
+
+
+def test_a_text_that_a_log_hides_is_compared_by_its_hash() -> None:
+    hidden = {"chars": 2, "sha256": hash_of("hi")}
+    assert same({"text": hidden}, {"text": "hi"})
+    assert not same({"text": hidden}, {"text": "ha"})
+    assert not same({"text": {**hidden, "chars": 3}}, {"text": "hi"})

@@ -216,6 +216,46 @@ def test_the_mark_of_an_abort_answers_no_request(write: Write) -> None:
     assert len([e for e in found.session.entries if isinstance(e, ResponseEntry)]) == 1
 
 
+@pytest.mark.parametrize(
+    ("aborted", "mark", "calls"),
+    [
+        (True, {"stopReason": "aborted"}, 1),
+        (False, {"stopReason": "aborted"}, 2),
+        (True, {"stopReason": "error", "errorMessage": "This operation was aborted"}, 1),
+        (True, {"stopReason": "error", "errorMessage": "500 no"}, 2),
+    ],
+)
+def test_the_mark_of_an_abort_behind_what_was_said_meanwhile(
+    write: Write, aborted: bool, mark: dict[str, Any], calls: int
+) -> None:
+    path = write(
+        header(),
+        user("a", None),
+        assistant("b", "a", call("k"), stopReason="toolUse"),
+        result("c", "b", "k", "Command aborted" if aborted else "out", isError=aborted),
+        user("d", "c", "and this"),
+        assistant("e", "d", usage={}, responseId=None, **mark),
+    )
+    session = converted(path).session
+    assert len([e for e in session.entries if isinstance(e, ResponseEntry)]) == calls
+
+
+def test_a_model_is_told_not_to_think(write: Write) -> None:
+    told = {"api": "openai-responses", "model": "gpt-5"}
+    lines = [header("0a1b2c3d-0000-4000-8000-000000000000"), user("a", None)]
+    for answer in (assistant("b", "a", "Yes.", **told), assistant("c", "l", "No.", **told)):
+        del answer["message"]["rawStopReason"]
+        lines.append(answer)
+    lines.insert(3, entry("thinking_level_change", "l", "b", thinkingLevel="low"))
+    session = converted(write(*lines), "0a1b2c3d-0000-4000-8000-000000000000").session
+    ends = []
+    for response in (e for e in session.entries if isinstance(e, ResponseEntry)):
+        pieces = wire.request_pieces(session.path(response.id))
+        target, profile = wire.target_of(response), profile_of_response(response)
+        ends.append(wire.responses_input(pieces, target, profile)[-1]["role"])
+    assert ends == ["developer", "assistant"]
+
+
 def test_labels_names_and_what_has_no_place(write: Write) -> None:
     path = write(
         header(),

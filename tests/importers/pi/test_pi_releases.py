@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -82,3 +83,38 @@ def test_old_files_say_their_version(
         for line in lines[1:]:
             del line["id"], line["parentId"]
     assert told(tmp_path, lines) == [release]
+
+
+@pytest.mark.parametrize(
+    ("newest", "more", "release"),
+    [
+        ("0.45.7", {}, (0, 45)),
+        ("0.52.12", {}, (0, 51)),
+        ("0.58.4", {}, (0, 58)),
+        # None of those that can have written it: the likely one.
+        ("0.73.1", {}, (0, 49)),
+        ("0.55.4", {"responseId": "r"}, (0, 60)),
+        ("0.62.0", {"responseId": "r"}, (0, 62)),
+        ("0.79.10", {"responseId": "r"}, (0, 78)),
+        ("1.6.0", {"responseId": "r"}, (0, 60)),
+        ("0.81.1", {"usage": {**USAGE, "reasoning": 0}}, (0, 81)),
+        ("0.84.4", {"rawStopReason": "stop"}, (0, 84)),
+        ("0.87.1", {"rawStopReason": "stop"}, (0, 87)),
+        ("1.0.3", {"durationMs": 5}, (1, 0)),
+        ("1.3.0", {"thinkingLevel": "off"}, (1, 3)),
+        ("1.6.0", {"durationMs": 5}, (1, 4)),
+    ],
+)
+def test_the_settings_name_the_release_where_a_message_does_not(
+    tmp_path: Path, newest: str, more: dict[str, Any], release: tuple[int, int]
+) -> None:
+    (tmp_path / "settings.json").write_text(json.dumps({"lastChangelogVersion": newest}))
+    place = tmp_path / "sessions" / "--x--"
+    lines = [header(RANDOM), user("u1", None), plain("a1", "u1", **more)]
+    assert told(place, lines) == [release]
+
+
+def test_a_text_with_a_phase_is_of_0_57_or_later(tmp_path: Path) -> None:
+    signed = {"type": "text", "text": "x", "textSignature": '{"v":1,"id":"msg_1"}'}
+    lines = [header(RANDOM), user("u1", None), plain("a1", "u1", content=[signed])]
+    assert told(tmp_path, lines) == [(0, 58)]

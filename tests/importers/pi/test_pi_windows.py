@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from pathlib import Path
 from typing import Any
 
@@ -140,3 +142,44 @@ def test_the_prompt_is_replayed_by_section(tmp_path: Path) -> None:
         ("New\n\nZ", ["y"]),
         ("New\n\nZ", []),
     ]
+
+
+@pytest.mark.parametrize(
+    ("release", "words"),
+    [
+        ("0.79.10", ["second", "B", "three", "C", "four"]),
+        ("0.80.10", ["second", "B", "first", "three", "C", "four"]),
+        ("0.86.1", ["second", "B", "first", "three", "C", "four"]),
+        ("0.87.0", ["second", "B", "three", "C", "four"]),
+    ],
+)
+def test_a_summary_that_was_kept(tmp_path: Path, release: str, words: list[str]) -> None:
+    (tmp_path / "settings.json").write_text(json.dumps({"lastChangelogVersion": release}))
+    usage = {"input": 10, "output": 2, "cacheRead": 0, "cacheWrite": 0, "cacheWrite1h": 0}
+    lines = [
+        *copy.deepcopy(TALK),
+        {**compaction("k1", "a2", "a2"), "summary": "first"},
+        user("u3", "k1", "three"),
+        assistant("a3", "u3", "C", usage=usage),
+        {**compaction("k2", "a3", "a2"), "summary": "second"},
+        user("u4", "k2", "four"),
+        assistant("a4", "u4", "D", usage=usage),
+    ]
+    if release < "0.83":
+        for line in lines:
+            line.get("message", {}).pop("rawStopReason", None)
+    assert sent(converted(tmp_path, lines)) == words
+
+
+def test_what_was_tried_again_is_left_out_before_that_was_the_rule(tmp_path: Path) -> None:
+    lines = [
+        {**header(), "version": 2},
+        user("u1", None, "one"),
+        assistant("a1", "u1", "half", stopReason="error", errorMessage="broken"),
+        assistant("a2", "a1", "whole"),
+        user("u2", "a2", "two"),
+        assistant("a3", "u2", "half", stopReason="error", errorMessage="broken"),
+        user("u3", "a3", "three"),
+        assistant("a4", "u3", "B"),
+    ]
+    assert sent(converted(tmp_path, lines)) == ["one", "whole", "two", "half", "three"]

@@ -12,7 +12,7 @@ from typing import Any, Final
 from agentsession.importers.drafting import Node
 from agentsession.importers.numbers import count
 from agentsession.importers.pi.lowering import call_id
-from agentsession.importers.pi.records import RESULT, string
+from agentsession.importers.pi.records import RESULT, USER, objects, string
 from agentsession.importers.pi.releases import Release
 from agentsession.importers.pi.settings import NAMESPACE
 from agentsession.importers.pi.times import of, of_millis
@@ -24,6 +24,8 @@ from agentsession.wire.profiles_pi import OFF, silences
 
 _TOLD: Final = frozenset({"role", "content", "provider", "model", "responseId"})
 _STATUS: Final = re.compile(r"\s*([1-5][0-9]{2})\b")
+_ABORTED: Final = "This operation was aborted"
+"""The error some releases keep in place of the mark of an abort."""
 _MILLI: Final = 1_000_000
 
 
@@ -33,11 +35,29 @@ def made_request(entry: Native) -> bool:
     Spec: pi 7.
     """
     message = entry.record.message
-    if string(message.get("stopReason")) != "aborted" or message.get("content"):
+    stopped = string(message.get("stopReason"))
+    if stopped == "error" and message.get("errorMessage") == _ABORTED:
+        stopped = "aborted"
+    if stopped != "aborted" or message.get("content"):
         return True
     if is_counted(message.get("usage")) or message.get("responseId"):
         return True
-    return entry.parent is None or entry.parent.record.role != RESULT
+    above = entry.parent
+    if above is None or above.record.role == RESULT:
+        return above is None
+    # What the user had said meanwhile is delivered before the mark.
+    while above is not None and above.record.role == USER:
+        above = above.parent
+    return above is None or not _was_aborted(above)
+
+
+def _was_aborted(entry: Native) -> bool:
+    """Return whether an entry is the result of a tool that was aborted."""
+    message = entry.record.message
+    if entry.record.role != RESULT or message.get("isError") is not True:
+        return False
+    texts = [string(part.get("text")) for part in objects(message.get("content"))]
+    return bool(texts) and texts[-1].endswith("aborted")
 
 
 def response_of(entry: Native, name: str, release: Release, level: str) -> dict[str, Any]:

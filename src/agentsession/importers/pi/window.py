@@ -130,7 +130,7 @@ def _given(call: Unit) -> str:
 def build(path: Sequence[Native], release: Release, lowered: Lowered) -> Window:
     """Return the window at the end of a path."""
     window = Window(release, lowered)
-    chosen = selected(path)
+    chosen = selected(path, release)
     edits = _edits(chosen)
     for entry in chosen:
         edited = edits.get(entry.record.id) if entry.record.id else None
@@ -152,10 +152,15 @@ def _edits(chosen: Sequence[Native]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def selected(path: Sequence[Native]) -> list[Native]:
+def selected(path: Sequence[Native], release: Release) -> list[Native]:
     """Return the entries of a path that its context is made of, a summary first.
 
+    From 0.80 to 0.86 an older summary among what is kept was sent where it stands.
     Spec: pi 6.
+
+    Args:
+        path: the path.
+        release: who sends it.
     """
     last = next(
         (at for at in range(len(path) - 1, -1, -1) if path[at].record.type == COMPACTION), None
@@ -164,7 +169,8 @@ def selected(path: Sequence[Native]) -> list[Native]:
         return list(path)
     first = first_kept(path, last)
     kept = [] if first is None else path[first:last]
-    own = [entry for entry in kept if entry.record.type != COMPACTION]
+    again = (0, 80) <= release < (0, 87)
+    own = [entry for entry in kept if again or entry.record.type != COMPACTION]
     return [path[last], *own, *path[last + 1 :]]
 
 
