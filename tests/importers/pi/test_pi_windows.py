@@ -183,3 +183,26 @@ def test_what_was_tried_again_is_left_out_before_that_was_the_rule(tmp_path: Pat
         assistant("a4", "u3", "B"),
     ]
     assert sent(converted(tmp_path, lines)) == ["one", "whole", "two", "half", "three"]
+
+
+@pytest.mark.parametrize(
+    ("release", "output", "words"),
+    [
+        ("0.84.4", 20, ["one", "two"]),
+        ("0.84.4", 4096, ["one", "cut", "two"]),
+        ("0.87.1", 20, ["one", "cut", "two"]),
+    ],
+)
+def test_an_answer_cut_short_of_the_limit(
+    tmp_path: Path, release: str, output: int, words: list[str]
+) -> None:
+    (tmp_path / "settings.json").write_text(json.dumps({"lastChangelogVersion": release}))
+    usage = {"input": 10, "output": output, "cacheRead": 0, "cacheWrite": 0}
+    lines = [
+        header(),
+        user("u1", None, "one"),
+        assistant("a1", "u1", "cut", stopReason="length", rawStopReason="length", usage=usage),
+        user("u2", "a1", "two"),
+        assistant("a2", "u2", "B"),
+    ]
+    assert sent(converted(tmp_path, lines)) == words

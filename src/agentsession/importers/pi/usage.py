@@ -1,7 +1,7 @@
 """What pi's model calls used, in the payload's form, and read straight from its files.
 
 pi's ``input`` leaves cache reads and writes out; ``output`` holds the reasoning tokens.
-Up to 0.49 chat completions counted them twice: their number was added to an output that
+Up to 0.69 chat completions counted them twice: their number was added to an output that
 held it already, and is not kept. Spec: pi 4, format 5.6, decision D12.
 """
 

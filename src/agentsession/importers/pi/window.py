@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from agentsession.importers.drafting import Unit
+from agentsession.importers.numbers import count
 from agentsession.importers.pi.lowering import notice, units
 from agentsession.importers.pi.records import (
     ASSISTANT,
@@ -21,6 +22,9 @@ from agentsession.importers.pi.records import (
 )
 from agentsession.importers.pi.releases import Release
 from agentsession.importers.pi.transcript import Native
+
+_LEAST_LIMIT: Final = 4096
+"""Tokens that every model may answer with; what it may is not stored."""
 
 _FAILED: Final = frozenset({"error", "aborted"})
 
@@ -55,11 +59,21 @@ class Lowered:
     def is_left_out(self, entry: Native, release: Release) -> bool:
         """Return whether requests hold nothing of an answer, as it failed. Spec: pi 6, 7.
 
-        The releases that keep what failed take it out of their memory before they try again.
+        The releases that keep what failed take it out of their memory before they try again;
+        those from 0.84 to 0.86 do so with what was cut short of a model's limit. Later ones
+        write a context edit.
         """
-        if release >= (0, 49):
-            return is_failed(entry)
-        return entry.place in self._retried
+        if release < (0, 49):
+            return entry.place in self._retried
+        return is_failed(entry) or ((0, 84) <= release < (0, 87) and _is_cut_short(entry))
+
+
+def _is_cut_short(entry: Native) -> bool:
+    """Return whether an answer's length ended it below any model's limit."""
+    message = entry.record.message
+    used = mapping(message.get("usage"))
+    short = count(used.get("output")) < _LEAST_LIMIT
+    return string(message.get("stopReason")) == "length" and short
 
 
 def _retried(entries: Sequence[Native]) -> Iterator[int]:
