@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -127,6 +128,7 @@ def test_responses() -> None:
         (Foreign.DROP, "Let me look.", None),
         (Foreign.BARE, "Let me look.", "Hm."),
         (Foreign.TEXT, "Hm.Let me look.", None),
+        (Foreign.WHOLE, "Let me look.", "Hm."),
     ],
 )
 def test_reasoning_of_another_model(foreign: Foreign, content: str, thought: str | None) -> None:
@@ -135,11 +137,60 @@ def test_reasoning_of_another_model(foreign: Foreign, content: str, thought: str
     assert message.get("reasoning_content") == thought
 
 
-@pytest.mark.parametrize("foreign", list(Foreign))
+@pytest.mark.parametrize("foreign", sorted(set(Foreign) - {Foreign.WHOLE}))
 def test_no_signature_travels_to_another_model(foreign: Foreign) -> None:
     profile = Profile(foreign=foreign)
     for lowered in (wire.anthropic_messages, wire.responses_input):
         assert "SIG" not in repr(lowered(STEP, OTHER, profile))
+
+
+def test_what_is_sent_whole_is_taken_by_the_wire_whose_name_space_it_is_in() -> None:
+    profile = Profile(foreign=Foreign.WHOLE)
+    assert wire.anthropic_messages(STEP, OTHER, profile)[1]["content"][0] == {
+        "type": "thinking",
+        "thinking": "Hm.",
+        "signature": "SIG",
+    }
+    assert "SIG" not in repr(wire.responses_input(STEP, OTHER, profile))
+    custom = [reasoning("Hm.", "ENC", encrypted="custom.reasoningEncryptedContent"), text("A")]
+    assert "ENC" not in repr(wire.responses_input(custom, OWN, profile))
+    renamed, home = replace(profile, space_renamed=True), Target("custom", "another")
+    assert "ENC" in repr(wire.responses_input(custom, home, renamed))
+    assert "ENC" not in repr(wire.responses_input(custom, OTHER, renamed))
+    named = [reasoning("Hm.", "ENC", encrypted="openai.reasoningEncryptedContent"), text("A")]
+    assert "ENC" in repr(wire.responses_input(named, OTHER, profile))
+
+
+def test_summaries_of_one_reasoning_are_one_item() -> None:
+    place = "openai.reasoningEncryptedContent"
+    mine = {"metadata": {"openai": {"itemId": "rs_1"}}}
+    pieces = [
+        reasoning("First.", **mine),
+        reasoning("Second.", "ENC", encrypted=place, **mine),
+        reasoning("Other.", "ENC2", encrypted=place, metadata={"openai": {"itemId": "rs_2"}}),
+        reasoning("Never told back.", metadata={"openai": {"itemId": "rs_3"}}),
+    ]
+    assert wire.responses_input(pieces, OWN) == [
+        {
+            "type": "reasoning",
+            "encrypted_content": secret,
+            "summary": [{"type": "summary_text", "text": words} for words in summary],
+        }
+        for secret, summary in (("ENC", ("First.", "Second.")), ("ENC2", ("Other.",)))
+    ]
+    assert wire.responses_input(pieces, OTHER, Profile(foreign=Foreign.BARE)) == []
+    apart = wire.responses_input(pieces, OWN, Profile(summaries_joined=False))
+    assert [item["summary"][0]["text"] for item in apart] == ["Second.", "Other."]
+
+
+def test_texts_on_responses_carry_what_their_provider_wants_back() -> None:
+    mine = {"metadata": {"openai": {"itemId": "msg_1", "phase": "commentary"}}}
+    pieces = [text("", **mine), text("A", **mine), text("")]
+    sent = [{"type": "output_text", "text": words} for words in ("", "A")]
+    assert wire.responses_input(pieces, OWN) == [
+        {"role": "assistant", "content": [part], "phase": "commentary"} for part in sent
+    ]
+    assert wire.responses_input(pieces, OTHER) == [{"role": "assistant", "content": [sent[1]]}]
 
 
 def test_a_blank_reasoning_of_another_model_is_no_text() -> None:
@@ -180,8 +231,34 @@ def test_empty_texts_are_sent_on_chat_and_not_to_anthropic() -> None:
 
 def test_an_empty_text_beside_signed_reasoning_may_be_a_space() -> None:
     pieces = [reasoning("Hm.", "SIG", encrypted="anthropic.signature"), text(""), said("B")]
-    blocks = wire.anthropic_messages(pieces, OWN, Profile(keep_empty=True))[0]["content"]
+    profile = Profile(keep_empty=True)
+    blocks = wire.anthropic_messages(pieces, OWN, profile)[0]["content"]
     assert blocks[1] == {"type": "text", "text": " "}
+    # The signature counts, not whether it goes along.
+    assert wire.chat_messages(pieces, OTHER, profile)[0] == {"role": "assistant", "content": " "}
+    sent = wire.responses_input(pieces, OTHER, profile)[0]["content"]
+    assert sent == [{"type": "output_text", "text": " "}]
+    assert wire.responses_input([text(""), said("B")], OTHER, profile)[0]["role"] == "user"
+
+
+def test_thinking_is_never_marked_for_the_cache() -> None:
+    alone = [said("A"), reasoning("Hm.", "SIG", encrypted="anthropic.signature"), said("B")]
+    block = {"type": "thinking", "thinking": "Hm.", "signature": "SIG"}
+    profile = Profile(cache_control=True)
+    assert wire.anthropic_messages(alone, OWN, profile)[1]["content"] == [block]
+    lost = Profile(cache_control=True, mark_for_signature=True, emptied_sent=True)
+    assert wire.anthropic_messages(alone, OWN, lost)[1]["content"] == []
+    named = [Piece(one.item, replace(one.origin, provider="anthropic")) for one in alone]
+    itself = Target("anthropic", "m")
+    assert wire.anthropic_messages(named, itself, lost)[1]["content"] == [block]
+
+
+def test_a_message_of_another_models_reasoning_alone_may_be_sent_empty() -> None:
+    pieces = [said("A"), reasoning("Hm.", "SIG", encrypted="anthropic.signature")]
+    bare = Profile(foreign=Foreign.BARE)
+    assert len(wire.anthropic_messages(pieces, OTHER, bare)) == 1
+    emptied = wire.anthropic_messages(pieces, OTHER, replace(bare, emptied_sent=True))
+    assert emptied[1] == {"role": "assistant", "content": []}
 
 
 def test_a_failed_call_says_so_to_anthropic() -> None:

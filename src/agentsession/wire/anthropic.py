@@ -24,6 +24,7 @@ from agentsession.wire.turns import (
 )
 
 _CACHED = {"type": "ephemeral"}
+_THINKING = frozenset({"thinking", "redacted_thinking"})
 _NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -42,13 +43,13 @@ def anthropic_messages(
         return spelled
     spoken = [
         (role, blocks)
-        for turn in turns(pieces, target, profile, media_fits=True)
+        for turn in turns(pieces, target, profile, media_fits=True, space="anthropic")
         for role, blocks in [_blocks(turn, profile)]
-        if blocks
+        if blocks or (profile.emptied_sent and _has_thought(turn))
     ]
     if profile.cache_control:
         for _, blocks in spoken[-2:]:
-            blocks[-1]["cache_control"] = _CACHED
+            _mark(blocks, target, profile)
     messages: list[dict[str, Any]] = []
     for role, blocks in spoken:
         if messages and messages[-1]["role"] == role:
@@ -59,9 +60,24 @@ def anthropic_messages(
     return messages
 
 
+def _has_thought(turn: Turn) -> bool:
+    """Return whether an assistant's message holds reasoning with words."""
+    return any(isinstance(part, Reasoning) and part.text for part in turn.content)
+
+
+def _mark(blocks: list[dict[str, Any]], target: Target, profile: Profile) -> None:
+    """Mark a message's last block for the cache; thinking cannot be marked."""
+    if not blocks:
+        return
+    if blocks[-1]["type"] not in _THINKING:
+        blocks[-1]["cache_control"] = _CACHED
+    elif profile.mark_for_signature and target.provider != "anthropic":
+        blocks.pop()
+
+
 def _trim_prefill(messages: list[dict[str, Any]]) -> None:
     # The wire refuses an assistant's last text that ends in white space.
-    if messages and messages[-1]["role"] == ASSISTANT:
+    if messages and messages[-1]["role"] == ASSISTANT and messages[-1]["content"]:
         last = messages[-1]["content"][-1]
         if last["type"] == "text":
             last["text"] = last["text"].strip()
@@ -82,14 +98,10 @@ def _blocks(turn: Turn, profile: Profile) -> tuple[str, list[dict[str, Any]]]:
 
 
 def _assistant(turn: Turn, profile: Profile) -> Iterator[dict[str, Any]]:
-    signed = profile.keep_empty and any(
-        isinstance(part, Reasoning) and part.own and part.piece.item.get("encrypted_content")
-        for part in turn.content
-    )
     for part in turn.content:
         if isinstance(part, Text):
-            if part.text or signed:
-                yield {"type": "text", "text": part.text or " "}
+            if part.text:
+                yield {"type": "text", "text": part.text}
         elif isinstance(part, Reasoning):
             if part.text or profile.blank_reasoning:
                 yield from _thinking(part)

@@ -64,6 +64,19 @@ class Origin:
         }
         return {name: value for name, value in members.items() if value}
 
+    @property
+    def space(self) -> str:
+        """The name space of what the provider wants back; empty when it names none."""
+        return self.encrypted.rpartition(".")[0] or next(iter(self._spaces()), "")
+
+    def told(self, name: str) -> str:
+        """Return a string of what the provider wants back, such as its own id of the item."""
+        inner = next(iter(self._spaces().values()), self.metadata)
+        return _string(inner.get(name))
+
+    def _spaces(self) -> dict[str, Mapping[str, Any]]:
+        return {name: value for name, value in self.metadata.items() if isinstance(value, dict)}
+
     @classmethod
     def of(cls, value: object) -> Origin:
         """Return the origin that plain values describe; what is not of its type is passed over."""

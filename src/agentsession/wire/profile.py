@@ -35,6 +35,8 @@ class Foreign(StrEnum):
     """It is sent as reasoning without what only its own provider understands."""
     TEXT = "text"
     """It is sent as a text, unless it is blank."""
+    WHOLE = "whole"
+    """It is sent as it was written: a wire takes what is in its own name space."""
 
 
 class Media(StrEnum):
@@ -57,21 +59,28 @@ class Profile:
     Attributes:
         name: the agent and release, for people.
         foreign: what becomes of another model's reasoning.
+        space_renamed: what stands in a name space of the target's provider is the wire's own.
         media: where media in a tool's output goes.
         media_lead: the text before media beside a result; ``{tool}`` is the call's tool.
         reasoning_member: the member of a chat message that holds reasoning; empty for none.
         joint: what stands between the texts of one chat message.
         no_text: the content of an assistant's chat message without a text.
         parts_joined: user texts are one string on chat completions.
-        keep_empty: a blank text beside signed reasoning is sent as one space.
+        keep_empty: an empty text of a message with signed reasoning is sent as one space.
+        summaries_joined: what one reasoning of the provider was stored as is one item again on
+            Responses; else each is sent that has what the provider wants back.
         blank_reasoning: reasoning of Anthropic's without words, redacted or signed alone, is sent.
         cache_control: the last two messages are marked for Anthropic's cache.
+        mark_for_signature: but by the provider ``anthropic`` itself, reasoning that such a mark
+            falls on loses its signature to it, and is not sent.
+        emptied_sent: a message of Anthropic's whose reasoning cannot be sent is sent empty.
         failed_reasoning_as_text: reasoning of a failed step is sent as text.
         content_texts_joined: the texts of a tool's output are one string on chat completions.
     """
 
     name: str = ""
     foreign: Foreign = Foreign.DROP
+    space_renamed: bool = False
     media: Media = Media.FITTING
     media_lead: str = "Attached media from tool result:"
     reasoning_member: str = "reasoning_content"
@@ -79,8 +88,11 @@ class Profile:
     no_text: str | None = ""
     parts_joined: bool = False
     keep_empty: bool = False
+    summaries_joined: bool = True
     blank_reasoning: bool = True
     cache_control: bool = False
+    mark_for_signature: bool = False
+    emptied_sent: bool = False
     failed_reasoning_as_text: bool = False
     content_texts_joined: bool = False
 

@@ -28,16 +28,17 @@ def responses_input(
 ) -> list[dict[str, Any]]:
     """Return the input a Responses request holds for these items, sent with ``store: false``.
 
-    Reasoning travels only with what its own provider gave to send it back.
+    Reasoning travels only with what its own provider gave to send it back; an empty text is
+    sent only where it has such a thing too.
     """
     target = target or Target()
     spelled = profile.spell(Wire.RESPONSES, pieces, target)
     if spelled is not None:
         return spelled
     found: list[dict[str, Any]] = []
-    for turn in turns(pieces, target, profile, media_fits=True):
+    for turn in turns(pieces, target, profile, media_fits=True, space="openai"):
         if turn.role == ASSISTANT:
-            found.extend(_assistant(turn))
+            found.extend(_assistant(turn, profile))
         elif turn.role == TOOL:
             found.extend(_result(result) for result in turn.content)
         else:
@@ -46,13 +47,19 @@ def responses_input(
     return found
 
 
-def _assistant(turn: Turn) -> Iterator[dict[str, Any]]:
+def _assistant(turn: Turn, profile: Profile) -> Iterator[dict[str, Any]]:
+    told: set[str] = set()
     for part in turn.content:
         if isinstance(part, Text):
+            if not part.text and not part.own:
+                continue
             text = {"type": "output_text", "text": part.text}
-            yield {"role": ASSISTANT, "content": [text]}
+            yield {"role": ASSISTANT, "content": [text], **_phase(part)}
         elif isinstance(part, Reasoning):
-            yield from _reasoning(part)
+            name = part.piece.origin.told("itemId") if profile.summaries_joined else ""
+            if not name or name not in told:
+                yield from _reasoning([part] if not name else _of_item(turn, name))
+            told.add(name)
         elif isinstance(part, Call):
             item = part.piece.item
             called = {"call_id": item.call_id, "name": item.name, "arguments": item.arguments}
@@ -61,12 +68,24 @@ def _assistant(turn: Turn) -> Iterator[dict[str, Any]]:
             yield part.piece.item.to_dict()
 
 
-def _reasoning(part: Reasoning) -> Iterator[dict[str, Any]]:
-    secret = part.piece.item.get("encrypted_content")
-    if not part.own or not isinstance(secret, str) or not secret:
-        return
-    summary = [{"type": "summary_text", "text": part.text}] if part.text else []
-    yield {"type": "reasoning", "encrypted_content": secret, "summary": summary}
+def _phase(part: Text) -> dict[str, str]:
+    phase = part.piece.origin.told("phase") if part.own else ""
+    return {"phase": phase} if phase else {}
+
+
+def _of_item(turn: Turn, name: str) -> list[Reasoning]:
+    """Return the reasonings that were one item of the provider: one for each of its summaries."""
+    found = (part for part in turn.content if isinstance(part, Reasoning))
+    return [part for part in found if part.piece.origin.told("itemId") == name]
+
+
+def _reasoning(parts: Sequence[Reasoning]) -> Iterator[dict[str, Any]]:
+    own = [part for part in parts if part.own]
+    secrets = [part.piece.item.get("encrypted_content") for part in own]
+    secret = next((one for one in reversed(secrets) if isinstance(one, str) and one), "")
+    if secret:
+        summary = [{"type": "summary_text", "text": part.text} for part in own if part.text]
+        yield {"type": "reasoning", "encrypted_content": secret, "summary": summary}
 
 
 def _part(part: dict[str, Any], place: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentsession.items import parts_text
-from agentsession.wire.origin import Piece, Target
+from agentsession.wire.origin import Origin, Piece, Target
 from agentsession.wire.profile import Foreign, Media, Profile
 
 USER = "user"
@@ -20,15 +20,20 @@ TOOL = "tool"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text of an assistant's message."""
+    """A text of an assistant's message; ``own`` when something of its provider goes along."""
 
     text: str
     piece: Piece
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """A reasoning of an assistant's message; ``own`` when the target itself wrote it."""
+    """A reasoning of an assistant's message.
+
+    ``own`` when what its provider wants back goes along: the target itself wrote it, or the
+    profile does not ask who did.
+    """
 
     text: str
     piece: Piece
@@ -80,7 +85,7 @@ class Turn:
 
 
 def turns(
-    pieces: Sequence[Piece], target: Target, profile: Profile, *, media_fits: bool
+    pieces: Sequence[Piece], target: Target, profile: Profile, *, media_fits: bool, space: str = ""
 ) -> list[Turn]:
     """Return the messages that items make, in order.
 
@@ -89,8 +94,9 @@ def turns(
         target: who the request goes to.
         profile: the spelling.
         media_fits: whether the wire carries media inside a tool's result.
+        space: the name space in which the wire looks for what a provider wants back.
     """
-    gathered = _Gathered(target, profile, _tools(pieces), media_fits=media_fits)
+    gathered = _Gathered(target, profile, pieces, media_fits=media_fits, space=space)
     for piece in pieces:
         gathered.take(piece)
     gathered.release_media()
@@ -99,12 +105,20 @@ def turns(
 
 class _Gathered:
     def __init__(
-        self, target: Target, profile: Profile, tools: dict[str, str], *, media_fits: bool
+        self,
+        target: Target,
+        profile: Profile,
+        pieces: Sequence[Piece],
+        *,
+        media_fits: bool,
+        space: str,
     ) -> None:
         self.turns: list[Turn] = []
         self._target = target
         self._profile = profile
-        self._tools = tools
+        self._tools = _tools(pieces)
+        self._signed = _signed(pieces) if profile.keep_empty else frozenset()
+        self._space = space
         fits = profile.media is Media.INSIDE or (profile.media is Media.FITTING and media_fits)
         self._inside = fits
         self._held: list[tuple[str, list[dict[str, Any]]]] = []
@@ -136,9 +150,11 @@ class _Gathered:
         if item.type == "function_call":
             yield Call(piece)
         elif item.type == "message":
-            yield from (Text(part, piece) for part in _texts(item.get("content")))
+            own = bool(origin.metadata) and self._travels_whole(origin)
+            kept = " " if origin.message in self._signed else ""
+            yield from (Text(part or kept, piece, own) for part in _texts(item.get("content")))
         elif item.type == "reasoning":
-            own = self._target.wrote(origin)
+            own = self._travels_whole(origin)
             words = reasoning_text(piece)
             as_text = not own and self._profile.foreign is Foreign.TEXT
             if self._profile.failed_reasoning_as_text and (origin.error or origin.unfinished):
@@ -146,10 +162,17 @@ class _Gathered:
             if as_text:
                 if words.strip():
                     yield Text(words, piece)
-            elif own or self._profile.foreign is Foreign.BARE:
+            elif own or self._profile.foreign in {Foreign.BARE, Foreign.WHOLE}:
                 yield Reasoning(words, piece, own)
         else:
             yield Other(piece)
+
+    def _travels_whole(self, origin: Origin) -> bool:
+        """Return whether what a provider wants back with a reasoning goes along."""
+        if self._profile.foreign is Foreign.WHOLE:
+            spaces = {self._space, self._target.provider if self._profile.space_renamed else ""}
+            return origin.space in spaces
+        return self._target.wrote(origin)
 
     def _take_result(self, piece: Piece) -> None:
         key = (piece.origin.message, piece.origin.step)
@@ -204,6 +227,17 @@ def _tools(pieces: Sequence[Piece]) -> dict[str, str]:
         for piece in pieces
         if piece.item.type == "function_call"
     }
+
+
+def _signed(pieces: Sequence[Piece]) -> frozenset[str]:
+    """Return the messages that hold reasoning with a signature."""
+    return frozenset(
+        piece.origin.message
+        for piece in pieces
+        if piece.item.type == "reasoning"
+        and piece.origin.encrypted.endswith(".signature")
+        and piece.item.get("encrypted_content")
+    )
 
 
 def content_parts(content: object) -> list[dict[str, Any]]:

@@ -577,10 +577,16 @@ def test_nothing_kept_is_said_with_a_response() -> None:
     assert kept[0] == "response"
 
 
-def test_a_step_without_a_key_made_no_request() -> None:
+REFUSED = "AI_UnsupportedFunctionalityError: 'file part' functionality not supported."
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("ProviderAuthError", "no key"), ("UnknownError", REFUSED)]
+)
+def test_what_was_refused_before_it_was_sent_is_no_request(name: str, message: str) -> None:
     built = Build()
     built.user("A")
-    error = {"name": "ProviderAuthError", "data": {"message": "no key"}}
+    error = {"name": name, "data": {"message": message}}
     told = {"parentID": "x", "providerID": "p", "modelID": "m", "error": error}
     built.message("assistant", [], **told)
     built.user("B")

@@ -53,6 +53,7 @@ from agentsession.importers.plans import Action, plan
 from agentsession.importers.run import Work, import_sessions
 
 NOTICE = "[Tool execution was interrupted]"
+SECRET = "reasoningEncryptedContent"
 CLEARED = "[Old tool result content cleared]"
 NEWER = START + 60_000
 
@@ -63,6 +64,13 @@ def call(number: int, status: str, **state: Any) -> dict[str, Any]:
 
 def contents(result: Converted, response: str) -> list[Any]:
     return [message["content"] for message in sent(result, response)]
+
+
+def asked(result: Converted, response: str) -> Sequence[wire.Piece]:
+    """Return what a response's request held."""
+    responses = of_type(result.session, "response")
+    found = next(entry for entry in responses if entry.response_id == response)
+    return wire.request_pieces(result.session.path(found.id))
 
 
 def at_leaf(result: Converted, version: str = "1.18.33") -> list[Any]:
@@ -388,6 +396,67 @@ def test_a_staged_revert_at_a_part_of_what_the_user_said() -> None:
     built.answer(said("Two"))
     result = from_store(built, revert={"messageID": name, "partID": wanted})
     assert at_leaf(result) == ["A", "One", "B"]
+
+
+# What releases did differently on the wire. Spec: opencode 6.3, 6.4.
+
+
+@pytest.mark.parametrize(
+    ("version", "lead"),
+    [
+        ("1.1.16", "Tool bash returned an attachment:"),
+        ("1.1.31", "The tool bash returned the following attachments:"),
+        ("1.1.34", None),
+    ],
+)
+def test_a_pruned_output_keeps_its_media_up_to_1_1_31(version: str, lead: str | None) -> None:
+    built = Build()
+    built.user("A")
+    file = {"type": "file", "mime": "image/png", "url": "data:image/png;base64,iVBORw0KGgo="}
+    time = {"start": START, "end": START, "compacted": START + 6500}
+    state = {"output": "whole", "time": time, "attachments": [file]}
+    built.answer(called("completed", **state), finish="tool-calls")
+    built.answer(said("One"))
+    built.user("B")
+    built.answer(said("Two"))
+    built.user("C")
+    last = built.answer(said("Three"))
+    found = contents(from_store(built, version=version), last)
+    assert CLEARED in found
+    leads = [one[0]["text"] for one in found if isinstance(one, list)]
+    assert leads == ([lead] if lead else [])
+
+
+@pytest.mark.parametrize(
+    ("version", "signed", "thought"),
+    [("1.1.27", True, False), ("1.1.31", False, False), ("1.1.53", False, True)],
+)
+def test_whose_reasoning_goes_along(version: str, signed: bool, thought: bool) -> None:
+    told = {"type": "reasoning", "text": "Hm.", "metadata": {"anthropic": {"signature": "SIG"}}}
+    built = Build()
+    built.user("A")
+    built.answer(told, said("One"), providerID="q", modelID="n")
+    built.user("B")
+    last = built.answer(said("Two"))
+    pieces = asked(from_store(built, version=version), last)
+    profile, target = convert.profile_of(version), wire.Target("p", "m")
+    assert ("SIG" in repr(wire.anthropic_messages(pieces, target, profile))) is signed
+    assert ("Hm." in repr(wire.chat_messages(pieces, target, profile))) is thought
+
+
+@pytest.mark.parametrize(("version", "joined"), [("1.15.13", True), ("1.17.0", False)])
+def test_summaries_of_one_reasoning_are_one_item_up_to_1_15(version: str, joined: bool) -> None:
+    mine = {"itemId": "rs_1"}
+    first = {"type": "reasoning", "text": "1", "metadata": {"openai": mine}}
+    second = {**first, "text": "2", "metadata": {"openai": {**mine, SECRET: "ENC"}}}
+    built = Build()
+    built.user("A")
+    built.answer(first, second, said("One"))
+    built.user("B")
+    last = built.answer(said("Two"))
+    pieces = asked(from_store(built, version=version), last)
+    sent = wire.responses_input(pieces, wire.Target("p", "m"), convert.profile_of(version))
+    assert [part["text"] for part in sent[1]["summary"]] == (["1", "2"] if joined else ["2"])
 
 
 # Input that waits.

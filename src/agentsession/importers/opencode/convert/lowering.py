@@ -12,6 +12,7 @@ import msgspec
 
 from agentsession.importers.opencode import names, values
 from agentsession.importers.opencode.convert.clock import LATEST
+from agentsession.importers.opencode.convert.outcomes import is_before_sending
 from agentsession.importers.opencode.convert.rules import Rules
 from agentsession.importers.opencode.convert.script import stringify
 from agentsession.importers.opencode.convert.units import (
@@ -42,7 +43,6 @@ _SPOKEN_TIMED: Final = frozenset({"type", "text", "time"})
 _IN_CALL: Final = IDS | {"type", "callID", "tool", "metadata", "state"}
 _IN_OUTPUT: Final = frozenset({"input", "output", "error"})
 _SPOKEN: Final = frozenset({names.PART_TEXT, names.PART_REASONING, names.PART_STEP_START})
-_NO_KEY: Final = "ProviderAuthError"
 
 
 class Lowered(msgspec.Struct, eq=False):
@@ -90,14 +90,16 @@ class Lowered(msgspec.Struct, eq=False):
 
     @property
     def made_request(self) -> bool:
-        """Whether a model was called: not for a user's shell command or subtask, or without a key.
+        """Whether a model was called: not for a user's shell command or subtask.
+
+        Nor for a request that was refused before it was sent.
 
         Spec: opencode 6.
         """
         if self.is_user:
             return False
         error = self.info.error
-        if error is not None and error.name == _NO_KEY and not self.record.parts:
+        if error is not None and is_before_sending(error) and not self.record.parts:
             return False
         ran = names.PART_TOOL in self.kinds
         return not (ran and self.kinds.isdisjoint(_SPOKEN))
@@ -330,11 +332,17 @@ class _Assistant:
         outputs.append(Unit((key, ""), item, origin, ended, native, place, plain=plain))
         date = None if compacted is None else ToolState(state).compacted()
         if date is not None:
-            cleared = output_item(name, call_id, PLACEHOLDER)
+            cleared = output_item(name, call_id, self._placeholder(state))
             later = Unit((key, PRUNED), cleared, self._origin, date, {}, place, hidden=True)
             self._lowered.later[key] = later
             self._lowered.pruned[key] = date
         return began
+
+    def _placeholder(self, state: dict[str, Any]) -> object:
+        """Return what is sent in place of a pruned output."""
+        if self._rules.pruned_keeps_media and state.get("attachments"):
+            return _with_media(PLACEHOLDER, ToolState(state)) or PLACEHOLDER
+        return PLACEHOLDER
 
     def _wait(self, name: str, call_id: str, rest: dict[str, Any], place: int) -> None:
         """Take a call that never got its result: it may be sent with a notice."""

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from agentsession.importers.opencode import names, values
-from agentsession.importers.opencode.v1 import Message
+from agentsession.importers.opencode.v1 import Message, MessageError
 
 Status = tuple[str, dict[str, Any] | None, dict[str, Any] | None]
 
 _CUT_SHORT: Final = {"length": "max_output_tokens", "content-filter": "content_filter"}
+
+_NO_KEY: Final = "ProviderAuthError"
+_REFUSED: Final = re.compile(
+    r"AI_(UnsupportedFunctionality|InvalidPrompt|LoadAPIKey|LoadSetting|MessageConversion)Error\b"
+)
+"""What the error of a request says that was refused before it was sent."""
+
+
+def is_before_sending(error: MessageError) -> bool:
+    """Return whether an error kept a request from being sent: no key, or nothing to spell it."""
+    return error.name == _NO_KEY or _REFUSED.match(error.message) is not None
 
 
 def status_of(info: Message) -> Status:

@@ -17,6 +17,8 @@ Version = tuple[int, int, int]
 _VERSION: Final = re.compile(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?", re.ASCII)
 
 UNKNOWN: Final[Version] = (0, 0, 0)
+LAST_MEDIA_APART: Final[Version] = (1, 1, 31)
+"""The last release known to send media of an output in a message of its own for each call."""
 LAST_TREE: Final[Version] = (1, 1, 65)
 LAST_TABLES: Final[Version] = (1, 18, 34)
 
@@ -61,6 +63,11 @@ class Rules:
         return self.version > (1, 1, 16)
 
     @property
+    def pruned_keeps_media(self) -> bool:
+        """A pruned output is sent with its media all the same."""
+        return self.version <= LAST_MEDIA_APART
+
+    @property
     def interrupted_is_output(self) -> bool:
         """An interrupted call's own output is sent as an ordinary result."""
         return self.version >= (1, 14, 0)
@@ -86,23 +93,30 @@ def profile_of(release: str) -> Profile:
     """Return how a release of the V1 engine spelled its requests. Spec: opencode 6.3, 6.4."""
     version = version_of(release)
     media, lead = Media.FITTING, "Attached media from tool result:"
-    if version <= (1, 1, 16):
+    if version <= LAST_MEDIA_APART:
         media = Media.BESIDE if version < (1, 1, 0) else Media.BEFORE
-        lead = "Tool {tool} returned an attachment:"
+        lead = "The tool {tool} returned the following attachments:"
+        if version <= (1, 1, 16):
+            lead = "Tool {tool} returned an attachment:"
     elif version < (1, 1, 50):
         media = Media.INSIDE
     elif version < (1, 15, 0):
         lead = "Attached image(s) from tool result:"
+    foreign = Foreign.WHOLE if version < (1, 1, 30) else Foreign.BARE
     late = version >= (1, 14, 0)
     return Profile(
         name=f"opencode {release}".strip(),
-        foreign=Foreign.TEXT if late else Foreign.BARE,
+        foreign=Foreign.TEXT if late else foreign,
+        space_renamed=version > (1, 1, 16),
         media=media,
         media_lead=lead,
-        reasoning_member="reasoning_content" if version > (1, 1, 16) else "",
-        keep_empty=late,
+        reasoning_member="reasoning_content" if version >= (1, 1, 50) else "",
+        keep_empty=version > (1, 14, 34),
+        summaries_joined=version < (1, 16, 0),
         blank_reasoning=not (1, 1, 0) <= version < (1, 15, 0),
         cache_control=True,
+        mark_for_signature=version < (1, 1, 50),
+        emptied_sent=True,
     )
 
 
