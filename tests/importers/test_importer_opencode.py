@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,32 @@ def test_the_usual_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     shutil.copy(DATA / "1.15.13-inputs" / "opencode.db", elsewhere)
     monkeypatch.setenv("OPENCODE_DB", str(elsewhere))
     assert [source.paths for source in OpenCode().find()] == [(str(home), str(elsewhere))]
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_the_database_that_the_environment_names(
+    inside: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    home = tmp_path / "opencode"
+    home.mkdir()
+    named = home / "mine.db" if inside else tmp_path / "mine"
+    monkeypatch.setenv("OPENCODE_DB", named.name if inside else str(named))
+    assert OpenCode().find() == ()
+    named.mkdir()
+    (source,) = OpenCode().find()
+    assert source.paths == (str(named),)
+    with closing(OpenCode()) as importer:
+        assert list(importer.sessions(source)) == []
+        assert [one.code for one in importer.report(source).findings] == ["unreadable-place"]
+    named.rmdir()
+    shutil.copy(DATA / "1.15.13-inputs" / "opencode.db", named)
+    (alone,) = OpenCode().find()
+    shutil.copy(DATA / "1.18.33-extras" / "opencode.db", home)
+    (both,) = OpenCode().find()
+    assert (alone.paths, both.paths) == ((str(named),), (str(home), str(named)))
+    with closing(OpenCode()) as importer:
+        assert len(list(importer.sessions(both))) > len(list(importer.sessions(alone))) > 0
 
 
 def test_a_file_that_is_no_database(place: Path, tmp_path: Path) -> None:

@@ -24,10 +24,12 @@ from agentsession.importers.opencode import convert as conversion
 from agentsession.importers.opencode import files
 from agentsession.importers.opencode.convert.strays import place_finding
 from agentsession.importers.opencode.database import Database
+from agentsession.importers.opencode.names import DATABASE_NAME
 from agentsession.importers.opencode.places import (
     data_directory,
     database_path,
     find_sessions,
+    is_database_name,
     store_of,
 )
 from agentsession.importers.opencode.records import PART, PLACES, SESSION, Stray
@@ -68,12 +70,16 @@ class OpenCode(Importer):
             below = find_sessions(place) if os.path.isdir(place) else ()
             named = below or (store_of(place),)
             found += [os.path.abspath(path) for path in named if path is not None]
-        for place in () if paths else _own_places():
+        if not paths:
             # What stands there is OpenCode's own, whether it can be read or not.
-            found += map(os.path.abspath, find_sessions(place))
+            found += map(os.path.abspath, _own_places())
         found = list(dict.fromkeys(found))
         # A data directory brings the databases of other channels in it along.
-        roots = tuple(path for path in found if os.path.dirname(path) not in found)
+        roots = tuple(
+            path
+            for path in found
+            if os.path.dirname(path) not in found or not is_database_name(os.path.basename(path))
+        )
         return (Source(self.name, roots),) if roots else ()
 
     def sessions(self, source: Source) -> Iterator[NativeSession]:
@@ -130,17 +136,23 @@ class OpenCode(Importer):
     def _source(self, source: Source) -> conversion.Source:
         if self._opened is None or self._opened[0] != source:
             self.close()
-            self._opened = (source, conversion.Source(*source.paths))
+            # A directory that holds nothing was named as a database: it is told of as one.
+            named = [Database(path) for path in source.paths if _is_empty_handed(path)]
+            self._opened = (source, conversion.Source(*source.paths, stores=named))
         return self._opened[1]
 
 
-def _own_places() -> list[Path]:
-    """The data directory, and a database that the environment names elsewhere."""
+def _own_places() -> Iterator[Path]:
+    """Yield this user's stores: of the data directory, and what the environment names."""
     directory, named = data_directory(), database_path()
-    places = [] if os.path.isfile(directory) else [directory]
-    if named is not None and not named.is_relative_to(directory):
-        places.append(named)
-    return places
+    if not os.path.isfile(directory):
+        yield from find_sessions(directory)
+    if named is not None and named != directory / DATABASE_NAME:
+        yield from find_sessions(named) or ((named,) if os.path.isdir(named) else ())
+
+
+def _is_empty_handed(path: str) -> bool:
+    return os.path.isdir(path) and not find_sessions(path)
 
 
 def _time(millis: int | None) -> Timestamp | None:
