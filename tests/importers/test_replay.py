@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agentsession.importers import replay
+import agentsession as ags
+from agentsession.importers import judging, replay
 from agentsession.importers.replayed import LOG, hash_of, same
+from agentsession.wire import Profile
 
 DATA = Path(__file__).parents[1] / "data"
 FOLDERS = {
@@ -75,3 +78,47 @@ def test_a_text_that_a_log_hides_is_compared_by_its_hash() -> None:
     assert same({"text": hidden}, {"text": "hi"})
     assert not same({"text": hidden}, {"text": "ha"})
     assert not same({"text": {**hidden, "chars": 3}}, {"text": "hi"})
+
+
+def chat(*messages: dict[str, Any]) -> dict[str, Any]:
+    return {"n": 1, "kind": "main", "path": "/v1/chat/completions", "body": {"messages": messages}}
+
+
+def verdict_on(folder: Path, session: ags.Session, *messages: dict[str, Any]) -> dict[str, Any]:
+    (folder / LOG).write_text(json.dumps(chat(*messages)) + "\n", encoding="utf-8")
+    (found,) = judging.judged(folder, [session], lambda _: Profile())["requests"]
+    return {"verdict": found["verdict"], "reason": found.get("reason")}
+
+
+def spoken(role: str, words: str) -> dict[str, Any]:
+    kind = "output_text" if role == "assistant" else "input_text"
+    return {"type": "message", "role": role, "content": [{"type": kind, "text": words}]}
+
+
+def test_what_saw_a_call_that_was_deleted_cannot_be_rebuilt(tmp_path: Path) -> None:
+    """A revert to a part takes a call out of a message that stays."""
+    session = ags.Session(ags.Header(format="agentsession/0.3", id="s"))
+    for item in (spoken("user", "Hi"), spoken("assistant", "A"), spoken("user", "Go on")):
+        session.append(ags.ItemEntry(item))
+    session.append(ags.ResponseEntry("resp_1", model="m"))
+    user = {"role": "user", "content": "Hi"}
+    call = {"id": "call_1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    said = {"role": "assistant", "content": "A", "tool_calls": [call]}
+    output = {"role": "tool", "tool_call_id": "call_1", "content": ""}
+    gone = {"verdict": "impossible", "reason": "messages-not-stored"}
+    assert verdict_on(tmp_path, session, user, said, output) == gone
+    wrong = verdict_on(tmp_path, session, user, {**said, "content": "B", "tool_calls": None})
+    assert wrong["verdict"] == "differs"
+
+
+@pytest.mark.parametrize("forked", [True, False])
+def test_an_answer_of_which_a_fork_holds_the_copy(tmp_path: Path, forked: bool) -> None:
+    session = ags.Session(ags.Header(format="agentsession/0.3", id="s"))
+    session.append(ags.ItemEntry(spoken("user", "Hi")))
+    session.append(ags.ItemEntry(spoken("assistant", "A")))
+    session.append(ags.LinkEntry("fork_of" if forked else "continued_in", "ses_1"))
+    session.append(ags.ItemEntry(spoken("user", "Go on")))
+    session.append(ags.ResponseEntry("resp_1", model="m"))
+    found = verdict_on(tmp_path, session, {"role": "user", "content": "Hi"})
+    assert found["verdict"] == ("impossible" if forked else "differs")
+    assert (found["reason"] == "answer-not-stored") is forked

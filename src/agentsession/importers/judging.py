@@ -18,7 +18,9 @@ from typing import Any, Final
 
 from agentsession.entries import ResponseEntry
 from agentsession.importers.replayed import logged_requests, response_verdict, same
+from agentsession.record_entries import LinkEntry
 from agentsession.session import Session
+from agentsession.vocabulary import Rel
 from agentsession.wire import (
     Piece,
     Profile,
@@ -61,6 +63,7 @@ class Answer:
         backed: the numbers of the requests that its context is.
         near: the numbers of those that differ by text the store does not have.
         made: whether it is an attempt at a summary, which replay sets aside.
+        forked: whether what it answered begins with copies from a fork's origin.
     """
 
     session: str
@@ -69,6 +72,7 @@ class Answer:
     target: Target
     profile: Profile
     made: bool = False
+    forked: bool = False
     backed: list[int] = field(default_factory=list)
     near: list[int] = field(default_factory=list)
     lowered: dict[str, Messages] = field(default_factory=dict)
@@ -112,13 +116,15 @@ def _answers(
     for session in sessions:
         for entry in session.entries:
             if isinstance(entry, ResponseEntry):
+                path = session.path(entry.id)
                 yield Answer(
                     session.id,
                     entry.response_id,
-                    request_pieces(session.path(entry.id)),
+                    request_pieces(path),
                     target_of(entry),
                     profile(entry),
                     made=_is_summary(entry),
+                    forked=any(isinstance(e, LinkEntry) and e.rel == Rel.FORK_OF for e in path),
                 )
 
 
@@ -219,14 +225,15 @@ def _without_marks(messages: Messages) -> Messages:
 def _is_unanswered(logged: Messages, answers: Sequence[Answer], path: str) -> bool:
     """Return whether a later request goes on, with input, from one that nothing answered.
 
-    An agent that was killed while an answer came has stored nothing of it.
+    An agent that was killed while an answer came has stored nothing of it. Of an answer that
+    was deleted a fork may hold a copy, which no request was made for.
     """
-    ours = (answer.on(path) for answer in answers)
     return any(
         0 < len(logged) < len(later)
-        and later[len(logged)].get("role") == "user"
+        and (answer.forked or later[len(logged)].get("role") == "user")
         and same(_without_marks(logged), _without_marks(later[: len(logged)]))
-        for later in ours
+        for answer in answers
+        for later in [answer.on(path)]
     )
 
 
@@ -242,7 +249,11 @@ def _has_lost(logged: Messages, answers: Sequence[Answer], path: str) -> bool:
 
 
 def _is_deleted(logged: Messages, answers: Sequence[Answer], path: str) -> bool:
-    """Return whether a request goes on from one of ours with messages that are gone."""
+    """Return whether a request goes on from one of ours with messages that are gone.
+
+    They are a user's, or one of the model's with a call that is nowhere any more.
+    """
+    stored = {call for answer in answers for call in _calls(answer.on(path))}
     for answer in answers:
         ours = answer.on(path)
         shared = 0
@@ -250,6 +261,8 @@ def _is_deleted(logged: Messages, answers: Sequence[Answer], path: str) -> bool:
             _without_marks(logged[shared : shared + 1]), _without_marks(ours[shared : shared + 1])
         ):
             shared += 1
+        if shared and set(_calls(logged[shared : shared + 1])) - stored:
+            return True
         said = {
             json.dumps(message, sort_keys=True)
             for other in answers
@@ -264,6 +277,18 @@ def _is_deleted(logged: Messages, answers: Sequence[Answer], path: str) -> bool:
         if shared and gone and logged[shared].get("role") == "user":
             return True
     return False
+
+
+def _calls(messages: Messages) -> Iterator[str]:
+    """Yield the ids of the calls in a request's messages, on whichever wire it went."""
+    for message in messages:
+        content = message.get("content")
+        blocks = content if isinstance(content, list) else []
+        if message.get("type") == "function_call":
+            yield message["call_id"]
+        for call in [*(message.get("tool_calls") or []), *blocks]:
+            if call.get("type") in {"function", "tool_use"}:
+                yield call["id"]
 
 
 def _difference(logged: Messages, answers: Sequence[Answer], path: str) -> str:
