@@ -577,11 +577,16 @@ def test_nothing_kept_is_said_with_a_response() -> None:
     assert kept[0] == "response"
 
 
-REFUSED = "AI_UnsupportedFunctionalityError: 'file part' functionality not supported."
+REFUSED = "'file part media type application/pdf' functionality not supported."
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("ProviderAuthError", "no key"), ("UnknownError", REFUSED)]
+    ("name", "message"),
+    [
+        ("ProviderAuthError", "no key"),
+        ("UnknownError", REFUSED),
+        ("UnknownError", f"AI_UnsupportedFunctionalityError: {REFUSED}"),
+    ],
 )
 def test_what_was_refused_before_it_was_sent_is_no_request(name: str, message: str) -> None:
     built = Build()

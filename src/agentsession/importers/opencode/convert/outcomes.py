@@ -15,6 +15,7 @@ _CUT_SHORT: Final = {"length": "max_output_tokens", "content-filter": "content_f
 _NO_KEY: Final = "ProviderAuthError"
 _REFUSED: Final = re.compile(
     r"AI_(UnsupportedFunctionality|InvalidPrompt|LoadAPIKey|LoadSetting|MessageConversion)Error\b"
+    r"|'[^']*' functionality not supported\."
 )
 """What the error of a request says that was refused before it was sent."""
 
