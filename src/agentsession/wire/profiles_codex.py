@@ -38,6 +38,7 @@ class CodexProfile(Profile):
         passthrough: what the release keeps beside an item for its own provider is sent.
         freeform: outputs of the shell that are stored as JSON are sent as text.
         doubled: a streamed text went into the history beside the final item.
+        steered: how many of the last messages are sent twice.
         since: the first response whose text was streamed into it; empty for all of them.
         details: the ``detail`` of an image is sent where it is ``original``.
         grouped: on the chat wire calls that follow one another are one message.
@@ -51,6 +52,7 @@ class CodexProfile(Profile):
     passthrough: bool = False
     freeform: bool = False
     doubled: bool = False
+    steered: int = 0
     since: str = ""
     details: bool = False
     grouped: bool = False
@@ -71,10 +73,13 @@ class CodexProfile(Profile):
             items = shortened_again(items, tokens=self.noted == "tokens")
         if self.freeform:
             items = structured(items)
+        if self.doubled:
+            # The chat wire added none, and texts that met became one message there too.
+            streamed = [""] * len(items) if wire is Wire.CHAT else self._streamed(pieces)
+            items = _doubled(items, streamed)
+        items += items[len(items) - self.steered :]
         if wire is Wire.CHAT:
             return chat_of(items, grouped=self.grouped)
-        if self.doubled:
-            items = _doubled(items, self._streamed(pieces))
         return [self._sent(item) for item in items]
 
     def _streamed(self, pieces: Sequence[Piece]) -> list[str]:

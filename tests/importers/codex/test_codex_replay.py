@@ -136,3 +136,50 @@ def test_a_request_for_a_remote_summary_ends_in_no_prompt(tmp_path: Path, remote
     (tmp_path / "requests.jsonl").write_text(json.dumps(request) + "\n", "utf-8")
     (summary,) = replay.replay(tmp_path, replay.AGENTS["codex"])["summaries"]
     assert summary["verdict"] == "rebuilt"
+
+
+def test_a_request_that_names_the_answer_it_goes_on_from_is_judged_behind_it(
+    tmp_path: Path,
+) -> None:
+    """0.8 sent only what was new. An output of a call that no file has stays impossible."""
+
+    def marker(name: str | None) -> dict[str, object]:
+        return {"record_type": "state", "previous_response_id": name}
+
+    def words(role: str, text: str) -> dict[str, object]:
+        part = "output_text" if role == "assistant" else "input_text"
+        return {"type": "message", "role": role, "content": [{"type": part, "text": text}]}
+
+    head = {"id": "0b6f4f1a-0000-4000-8000-00000000000a", "timestamp": "2025-07-01T10:00:00Z"}
+    call = {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "a"}
+    out = {"type": "function_call_output", "call_id": "a", "output": "out"}
+    lost = {"type": "function_call_output", "call_id": "b", "output": "aborted"}
+    lines = [
+        head, marker(None), words("user", "one"), marker(None), marker("resp_1"),
+        call, out, marker("resp_1"), marker("resp_2"), words("assistant", "A"),
+        marker("resp_2"), words("user", "two"), marker("resp_2"), marker("resp_4"),
+        words("assistant", "B"),
+    ]  # fmt: skip
+    write(tmp_path / "codex", lines, str(head["id"]))
+    sent = [
+        (None, [words("user", "one")]),
+        ("resp_1", [out]),
+        ("resp_2", [lost, words("user", "two")]),
+        ("resp_2", [words("user", "two")]),
+        ("resp_1", [words("user", "two")]),
+    ]
+    log = [
+        {
+            "n": n,
+            "kind": "main",
+            "path": "/v1/responses",
+            "body": {"input": items, "previous_response_id": before},
+            "answer": {},
+        }
+        for n, (before, items) in enumerate(sent, 1)
+    ]
+    (tmp_path / "requests.jsonl").write_text("".join(json.dumps(one) + "\n" for one in log))
+    verdict = replay.replay(tmp_path, replay.AGENTS["codex"])
+    judged = [one["verdict"] for one in verdict["requests"]]
+    assert judged == ["rebuilt", "rebuilt", "impossible", "rebuilt", "differs"]
+    assert all(one["backed"] for one in verdict["responses"])

@@ -154,6 +154,8 @@ class Answering:
             native["uncertain"] = True
         if state.lost:
             native["history"] = "not stored"
+        if call.steered and not state.chained and not state.bordered:
+            native["steered"] = call.steered
         if state.policy:
             native["truncation_policy"] = dict(state.policy)
         native |= call.counted
@@ -177,8 +179,9 @@ class Answering:
 
     def _tell(self, call: Call, name: str, status: str) -> None:
         state = self.state
-        if not call.has_output and not state.release and state.streamed:
-            # The first generation kept the partial text in the history, and not in the file.
+        if not call.has_output and not state.release and state.streamed and not state.chat:
+            # The first generation kept the partial text in the history, and not in the file;
+            # on the chat wire it kept none.
             state.lost = True
             self.accounts.find("partial-answer-not-kept", name)
         if not call.has_output and call.counts is None:

@@ -81,8 +81,11 @@ class Calling(Answering):
             state.calls += 1
             state.turn_calls += 1
             state.asked = state.owed = ""
+        steered, state.steered = state.steered, 0
         name = f"{state.turn}.{state.turn_calls}" if state.turn else f"call-{state.calls}"
         call = Call(name, marked=marked, sampled=sampled, side=side, time=time)
+        call.steered = 0 if side else steered
+        call.response_id, state.answered = state.answered, ""
         state.call = call
         return call
 

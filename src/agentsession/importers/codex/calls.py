@@ -72,6 +72,7 @@ class Call:
         side: no model call made these items, or a summary's did.
         border: a line stood here that begins another answer.
         certain: whether the request was surely sent.
+        steered: how many of the last messages a user put into the turn meanwhile.
         time: when it was last heard of.
         numbers: the records that count it, for the account.
     """
@@ -88,6 +89,7 @@ class Call:
     side: bool = False
     border: bool = False
     certain: bool = True
+    steered: int = 0
     time: str = ""
     numbers: list[int] = field(default_factory=list)
 

@@ -46,6 +46,7 @@ CODES: Final = MappingProxyType(
         "answer-in-flight": "an answer was on its way when the files ended",
         "hidden-call": "a call without a record of its own is known by its tokens alone",
         "rolled-back": "turns were taken back: they are a branch",
+        "request-not-chained": "a request had no answer, and the next went on from the one before",
         "base-missing": "the file this one goes on from is not in the source",
         "fork-copy": "the line was copied from the thread this one was forked from",
         "fork-origin-unknown": "the thread this one was forked from is not in the source",

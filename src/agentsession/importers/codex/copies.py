@@ -12,7 +12,7 @@ from typing import Final
 
 from agentsession.importers.codex import lines
 from agentsession.importers.codex.lines import Line, integer, mapping, string
-from agentsession.importers.codex.origins import AT_ONCE, PAUSE, is_made, is_next
+from agentsession.importers.codex.origins import AT_ONCE, PAUSE, is_made, is_next, unmarked
 from agentsession.importers.codex.rollouts import Index, Rollout, id_time
 from agentsession.timestamp import Timestamp
 
@@ -29,6 +29,9 @@ def copied_lines(index: Index, rollout: Rollout) -> int:
     start = integer(rollout.meta.get("subagent_history_start_ordinal"))
     if start is not None:
         return _before(rollout, start)
+    plain = unmarked(rollout.lines())
+    if plain:
+        return plain
     origin = string(rollout.meta.get("forked_from_id")) or rollout.copied_from
     if not origin or rollout.base[0]:
         return 0

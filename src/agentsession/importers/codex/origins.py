@@ -49,17 +49,19 @@ def origin_of(rollout: Rollout, others: Iterable[Rollout]) -> str:
 def _repeated(rollout: Rollout, other: Rollout) -> int:
     """How many lines of a file repeat another one, up to the last that a model made."""
     mine, theirs = rollout.lines(), other.lines()
-    for found in (mine, theirs):
-        next(found, None)
+    head = next(mine, None)
+    plain = head is not None and head.is_plain
+    next(theirs, None)
     made = 0
     before: int | None = None
     for count, line in enumerate(mine):
         if not count and line.kind == lines.BROKEN:
             continue
         now = lines.moment(line.time)
-        if now is None or (before is not None and now.nanoseconds - before > PAUSE):
-            break
-        before = now.nanoseconds
+        if line.time or not plain:
+            if now is None or (before is not None and now.nanoseconds - before > PAUSE):
+                break
+            before = now.nanoseconds
         if not is_next(line, theirs):
             break
         if is_made(line):
@@ -70,7 +72,8 @@ def _repeated(rollout: Rollout, other: Rollout) -> int:
 def has_lost_head(path: str, first: Line | None, second: Line | None) -> bool:
     """Return whether a file lacks the line that says what it is a copy of, as far as it tells.
 
-    That line is damaged, or a model's answer stands right where the file begins.
+    That line is damaged, or a model's answer stands right where the file begins. A plain file
+    never says it.
 
     Args:
         path: the file.
@@ -79,6 +82,11 @@ def has_lost_head(path: str, first: Line | None, second: Line | None) -> bool:
     """
     if first is None or second is None or second.kind == lines.BROKEN:
         return second is not None and second.kind == lines.BROKEN
+    if first.is_plain:
+        try:
+            return unmarked(lines.read_lines(path, "")) > 0
+        except (OSError, ValueError):
+            return False
     if second.kind == lines.META or not _SAID.isdisjoint(first.payload):
         return False
     try:
@@ -96,6 +104,28 @@ def _answers_at_once(first: Line, found: Iterable[Line]) -> bool:
         if is_made(line):
             return True
     return False
+
+
+def unmarked(found: Iterable[Line]) -> int:
+    """Return how many lines behind its header a plain file copied; 0 for none.
+
+    0.27 to 0.29 begin a file anew where a thread is resumed, with the items of the one before.
+    Markers stand before each answer of a file's own, and none among items that were copied.
+    """
+    count = made = 0
+    said = False
+    for at, line in enumerate(found):
+        if at == 0:
+            if not line.is_plain:
+                return 0
+        elif line.kind == lines.ITEM:
+            said, count = True, at
+            made += is_made(line)
+        elif line.kind != lines.STATE:
+            return 0
+        elif said:
+            break
+    return count if made else 0
 
 
 def is_next(line: Line, theirs: Iterator[Line]) -> bool:

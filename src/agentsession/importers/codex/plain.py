@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agentsession.importers.codex.calls import Element
-from agentsession.importers.codex.lines import Line, string
-from agentsession.importers.codex.units import Unit, instructed
+from agentsession.importers.codex.lines import Line, mapping, string
+from agentsession.importers.codex.units import Unit, instructed, is_output
 
 if TYPE_CHECKING:
     from agentsession.importers.codex.reading import Reading
@@ -31,9 +31,17 @@ def headed(state: State, line: Line) -> None:
 
 
 def marked(state: State, line: Line) -> None:
-    """Take a marker. One that names a response is of 0.8, which sent only what was new."""
-    if any(name == _CHAINED for name, _ in line.beside):
-        state.unsaid, state.streamed = "", False
+    """Take a marker. One that names a response is of 0.8.
+
+    Where it kept answers with the server, a request held what was new and the name of the
+    answer it goes on from, which had the rest.
+    """
+    for name, value in line.beside:
+        if name == _CHAINED:
+            state.unsaid, state.streamed = "", False
+            named = string(value)
+            state.answered = named if named != state.chained else state.answered
+            state.chained = named
 
 
 def begun(reading: Reading, unit: Unit, time: str) -> None:
@@ -44,6 +52,11 @@ def begun(reading: Reading, unit: Unit, time: str) -> None:
     begins another process, whose history is what the file holds.
     """
     state = reading.state
+    if unit.role == "assistant" and "id" in mapping(unit.value) and not unit.native_id:
+        # A Responses server names what it says.
+        state.chat, state.lost = True, False
+    if unit.turn and state.chained:
+        _unheard(reading)
     words, state.unsaid = state.unsaid, ""
     if words and not unit.context:
         made = Element(instructed(words), _NO_NUMBER, output=False, time=time)
@@ -58,3 +71,24 @@ def begun(reading: Reading, unit: Unit, time: str) -> None:
         state.resumed = f"call-{state.calls + 1}"
         state.lost = False
     state.environment = unit.text
+
+
+def _unheard(reading: Reading) -> None:
+    """Leave what a request said that had no answer: the next goes on from the answer before.
+
+    What the calls of that answer returned stays with them.
+    """
+    state = reading.state
+    call = state.call
+    if call is None or call.elements:
+        return
+    reading.calling.flush()
+    history = state.history
+    end = len(history)
+    while end > 0 and not (
+        history[end - 1].is_result or is_output(history[end - 1].type, history[end - 1].role)
+    ):
+        end -= 1
+    if end < len(history):
+        reading.go_back(history[:end])
+        reading.accounts.find("request-not-chained")

@@ -82,6 +82,7 @@ class Reading:
             "token_count": self._counted,
             "thread_rolled_back": self._rolled_back,
             "item_completed": self._shown,
+            "user_message": self._prompted,
             "agent_message": self._said,
             "thread_name_updated": self._named,
             "thread_settings_applied": self._applied,
@@ -226,7 +227,7 @@ class Reading:
         unit = unit_of(
             item, line.text, sequence_number=lines.integer(metadata.get("history_sequence"))
         )
-        if not self.state.release and not self.calling.copied:
+        if not self.state.release:
             plain.begun(self, unit, line.time)
         native = b""
         if line.metadata_text:
@@ -302,7 +303,10 @@ class Reading:
             self.calling.settle(_INTERRUPTED, certain=False)
         elif unit.turn:
             if state.active or not state.bordered:
-                if (
+                if state.asked == ASKED_BY_TOOL or state.steered:
+                    # Put into a turn that goes on: the request that the outputs ask for has it.
+                    state.steered += 1
+                elif (
                     state.asked == ASKED_BY_USER
                     and state.call is None
                     and not _came_together(state.asked_at, element.time, turns=state.bordered)
@@ -395,14 +399,19 @@ class Reading:
         with_context = version_of(state.release) >= _WITH_CONTEXT
         kept = rolled_back(state.history, turns, with_context=with_context)
         if len(kept) < len(state.history):
-            rewound = state.same and self.writer.rewind(kept)
-            state.history = kept
-            state.same = rewound
-            state.recount()
+            self.go_back(kept)
             self.accounts.find("rolled-back")
         state.asked = ""
         tip = self.writer.node.entry_id
         self.accounts.folded(number, *([tip] if tip else []))
+
+    def go_back(self, kept: list[Unit]) -> None:
+        """Take it that the history ends with what is kept of it; the rest is a branch."""
+        state = self.state
+        rewound = state.same and self.writer.rewind(kept)
+        state.history = kept
+        state.same = rewound
+        state.recount()
 
     def _compacted(self, line: Line, number: int) -> None:
         compacted(self, line, number)
@@ -440,6 +449,11 @@ class Reading:
                 self.accounts.entry(number, entry_id, code="compaction-not-stored")
                 self.accounts.find("compaction-not-stored", line.place)
                 return
+        self._display(line, number)
+
+    def _prompted(self, line: Line, number: int) -> None:
+        # Only a message that begins a turn is shown here before there were turns with ids.
+        self.state.steered = 0
         self._display(line, number)
 
     def _shown(self, line: Line, number: int) -> None:

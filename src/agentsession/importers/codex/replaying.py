@@ -77,6 +77,18 @@ class Answer:
             return False
         return _is(logged, self._lower((*self.pieces, *self.own)[: len(logged)], chat=chat))
 
+    def follows(self, base: Answer, logged: Messages) -> bool:
+        """Return whether its request is another's, what answered that, and what was sent.
+
+        That is how a request reads whose server holds the rest. What was sent may stand among
+        what the other's answer made, as the file has it.
+        """
+        begun = len(base.pieces)
+        if self.session != base.session or self.pieces[:begun] != base.pieces:
+            return False
+        sent = [p for p in self.pieces[begun:] if p.origin.message != base.response]
+        return _is(logged, self._lower(sent, chat=False))
+
     def _lower(self, pieces: Sequence[Piece], *, chat: bool) -> Messages:
         lower = chat_messages if chat else responses_input
         return lower(pieces, self.target, self.profile)
@@ -185,7 +197,14 @@ def _judged(
     verdict = {"n": request["n"], "path": path}
     chat = path.partition("?")[0].endswith(_CHAT)
     logged = fidelity.messages(request)
-    found = [answer for answer in answers if _is(logged, answer.on(chat=chat))]
+    before = _chained_to(request)
+    if not before:
+        found = [answer for answer in answers if _is(logged, answer.on(chat=chat))]
+    else:
+        bases = [answer for answer in answers if answer.response == before]
+        found = [
+            answer for answer in answers if any(answer.follows(base, logged) for base in bases)
+        ]
     for answer in found:
         answer.backed.append(request["n"])
     if found:
@@ -202,11 +221,14 @@ def _reason(
 ) -> str:
     """Why the files cannot say what a request held; empty when they should."""
     chat = string(request.get("path")).partition("?")[0].endswith(_CHAT)
+    before = _chained_to(request)
     for answer in answers:
         ours = answer.on(chat=chat)
         if fidelity.is_cut_again(fidelity.without_environment(logged, ours), ours):
             answer.note = "output-cut-again"
             return answer.note
+    if before and _held_unknown(logged, before, answers):
+        return "answer-not-stored"
     if any(answer.within(logged, chat=chat) for answer in answers):
         return "border-not-stored"
     if any(fidelity.goes_on(logged, answer.on(chat=chat)) for answer in answers):
@@ -218,6 +240,29 @@ def _reason(
     if key and key not in threads:
         return "thread-not-stored"
     return "messages-not-stored" if "user" in lost else ""
+
+
+def _chained_to(request: dict[str, Any]) -> str:
+    """The answer whose request, and itself, a server put before this one; empty for none.
+
+    0.8 sent only what was new, and named the answer that it goes on from.
+    """
+    return string(mapping(request.get("body")).get("previous_response_id"))
+
+
+def _held_unknown(logged: Messages, before: str, answers: Sequence[Answer]) -> bool:
+    """Whether a request held what a call of an answer returned that no thread has.
+
+    What it is the request of, but for that, is told so.
+    """
+    known = {m.get("call_id") for answer in answers for m in answer.on(chat=False)}
+    rest = [m for m in logged if "call_id" not in m or m["call_id"] in known]
+    if len(rest) == len(logged):
+        return False
+    for answer in answers:
+        if any(answer.follows(base, rest) for base in answers if base.response == before):
+            answer.note = "answer-not-stored"
+    return True
 
 
 def _difference(logged: Messages, answers: Sequence[Answer], *, chat: bool) -> str:

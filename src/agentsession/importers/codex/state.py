@@ -44,6 +44,11 @@ class State:
         unsaid: instructions of a plain header that no item has said yet.
         environment: the last environment that a plain file tells.
         streamed: whether streamed texts stand in the history beside the items (plain files).
+        chained: the answer that the next request goes on from, where the server holds the
+            history; empty where requests hold it.
+        answered: the name of an answer whose items come now; empty for none.
+        chat: the model's items show that they came on the chat wire (plain files).
+        steered: how many messages a user put into the turn that no request has held yet.
         resumed: the first call since the file was read again; empty when nothing shows that.
         provider, model, cwd: what is in force.
         policy: how much of an output the model takes, where the turn context says so.
@@ -73,6 +78,10 @@ class State:
     unsaid: str = ""
     environment: bytes = b""
     streamed: bool = True
+    chained: str = ""
+    answered: str = ""
+    chat: bool = False
+    steered: int = 0
     resumed: str = ""
     provider: str = ""
     model: str = ""
