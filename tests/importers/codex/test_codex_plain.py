@@ -111,7 +111,7 @@ def test_a_request_goes_on_from_the_last_answer_and_not_from_a_request_without_o
 
 
 def test_what_is_put_into_a_turn_is_sent_twice_at_first(tmp_path: Path) -> None:
-    """Up to 0.44; 0.8 did so only where it sent the whole history."""
+    """Up to 0.47; 0.8 did so only where it sent the whole history."""
     lines = [STATE, said("user", IN_TAGS), STATE, said("user", "one"), STATE, STATE, *tool("a")]
     lines += [STATE, said("user", "also"), said("user", "and"), STATE, said("assistant", "A")]
     write(tmp_path, [header(None), *lines, *turn("two", [said("assistant", "B")])])

@@ -270,6 +270,78 @@ def test_the_answer_before_a_compaction_is_no_summary(tmp_path: Path, counted: b
     assert said_by == ["one", "A", "two", "B", "three"]
 
 
+@pytest.mark.parametrize(("version", "apart"), [("0.53.0", False), ("0.55.0", True)])
+def test_a_bare_summary_and_what_the_user_said(
+    tmp_path: Path, version: str, *, apart: bool
+) -> None:
+    """One message up to 0.53, and one each from 0.55 on; both keep the summary before."""
+
+    def turned(words: str, total: int) -> Lines:
+        return [said("user", words), context(), counters(total, 10), said("assistant", "A")]
+
+    compacted = [line("compacted", {"message": f"SUMMARY {name}"}) for name in "ab"]
+    lines = [
+        *turned("one", 10),
+        compacted[0],
+        *turned("two", 20),
+        compacted[1],
+        *turned("three", 30),
+    ]
+    write(tmp_path, [meta(version=version), *lines])
+    second, third = requests(convert(tmp_path))[1:]
+    if apart:
+        assert second == ["one", "SUMMARY a", "two"]
+        assert third == ["one", "SUMMARY a", "two", "SUMMARY b", "three"]
+    else:
+        assert [len(second), len(third)] == [2, 2]
+        assert second[0] + "\n\ntwo\n\n" in third[0]
+        assert third[0].endswith("\n\nSUMMARY b")
+
+
+def test_a_summary_with_its_lead_in_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
+    """0.59 on."""
+    lead = "Another language model started to solve this problem and produced a summary"
+
+    def turned(words: str, total: int) -> Lines:
+        return [said("user", words), context(), counters(total, 10), said("assistant", "A")]
+
+    compacted = [line("compacted", {"message": f"{lead}: {name}"}) for name in "ab"]
+    lines = [
+        *turned("one", 10),
+        compacted[0],
+        *turned("two", 20),
+        compacted[1],
+        *turned("three", 30),
+    ]
+    write(tmp_path, [meta(version="0.59.0"), *lines])
+    assert requests(convert(tmp_path))[-1] == ["one", "two", f"{lead}: b", "three"]
+
+
+@pytest.mark.parametrize(("version", "times"), [("0.47.0", 2), ("0.49.0", 1)])
+def test_what_is_put_into_a_turn_asks_for_no_call(tmp_path: Path, version: str, times: int) -> None:
+    """It comes with the outputs, and no display event says that it begins a turn."""
+    begun = [said("user", "one"), event("user_message", message="one"), counters(10, 10)]
+    begun += [said("assistant", "A"), called("a", "shell"), returned("a")]
+    put = [said("user", "also"), said("user", "and"), counters(20, 10), said("assistant", "B")]
+    write(tmp_path, [meta(version=version), *begun, *put])
+    converted = convert(tmp_path)
+    assert [len(one) for one in requests(converted)] == [1, 6]
+    last = responses(converted)[-1]
+    pieces = wire.request_pieces(converted.session.path(last.id))
+    items = wire.responses_input(pieces, wire.target_of(last), profile_of_response(last))
+    ends = ["also", "and"] * times
+    assert [one["content"][0]["text"] for one in items[5 - 1 :]] == ends
+
+
+def test_a_turn_that_begins_behind_outputs_is_sent_once(tmp_path: Path) -> None:
+    begun = [said("user", "one"), event("user_message", message="one"), counters(10, 10)]
+    begun += [said("assistant", "A"), called("a", "shell"), returned("a")]
+    other = [said("user", "two"), event("user_message", message="two"), counters(20, 10)]
+    write(tmp_path, [meta(version="0.34.0"), *begun, *other, said("assistant", "B")])
+    last = responses(convert(tmp_path))[-1]
+    assert profile_of_response(last).steered == 0
+
+
 def test_the_items_of_a_summary_are_part_of_its_compaction(tmp_path: Path) -> None:
     """0.145 on."""
     kept = [said("user", "Lead-in: SUMMARY")["payload"]]

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any, Final
 from agentsession import text
 from agentsession.importers.codex.calls import Call
 from agentsession.importers.codex.lines import Line, integer, mapping, sequence, string
+from agentsession.importers.codex.releases import version_of
 from agentsession.importers.codex.state import ASKED_BY_TOOL
-from agentsession.importers.codex.units import Unit, bridged, is_bare, rebuilt, unit_of
+from agentsession.importers.codex.units import Unit, bridged, is_bare, rebuilt, said, unit_of
 from agentsession.importers.codex.usage import usage_of
 
 if TYPE_CHECKING:
     from agentsession.importers.codex.reading import Reading
+
+_APART: Final = (0, 55)
+"""Releases before made one message of what the user said and a summary."""
 
 _IN_ITEMS: Final = frozenset({"replacement_history", "replacement_history_metadata", "message"})
 
@@ -29,9 +33,12 @@ def compacted(reading: Reading, line: Line, number: int) -> None:
     native = _native(line, call)
     native["rebuilt"] = history is None
     if history is None:
-        texts = [writer.item(u).text for u in state.history if u.turn and not u.summary]
-        make = bridged if is_bare(summary) else rebuilt
-        history = make(state.history, texts, summary)
+        kept = said(state.history)
+        texts = [writer.item(unit).text for unit in kept]
+        if is_bare(summary) and version_of(state.release) < _APART:
+            history = bridged(state.history, texts, summary)
+        else:
+            history = rebuilt(state.history, list(zip(kept, texts, strict=True)), summary)
         reading.accounts.find("history-rebuilt", line.place)
     state.history, state.same = history, True
     state.recount()

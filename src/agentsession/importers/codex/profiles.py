@@ -15,7 +15,7 @@ from agentsession.importers.codex.releases import version_of
 from agentsession.importers.codex.writer import NAMESPACE
 from agentsession.wire.profiles_codex import CodexProfile, codex_profile
 
-_STEERED_ONCE: Final = (0, 45)
+_STEERED_ONCE: Final = (0, 48)
 """Releases before sent what a user put into a turn twice, in the request that held it first."""
 
 

@@ -229,18 +229,26 @@ def rolled_back(history: Sequence[Unit], turns: int, *, with_context: bool) -> l
     return list(history[:cut])
 
 
-def rebuilt(history: Sequence[Unit], texts: Iterable[str], summary: str) -> list[Unit]:
-    """Return the history after a compaction of 0.58 to 0.101. Spec: codex 6.
+def said(history: Sequence[Unit]) -> list[Unit]:
+    """Return what a compaction takes for a user's own messages. Spec: codex 6.
+
+    Of earlier summaries those are left out that begin with the fixed lead-in, as they all do
+    from 0.59 on.
+    """
+    return [unit for unit in history if (is_bare(unit.words) if unit.summary else unit.turn)]
+
+
+def rebuilt(history: Sequence[Unit], told: Sequence[tuple[Unit, str]], summary: str) -> list[Unit]:
+    """Return the history after a compaction of 0.55 to 0.101. Spec: codex 6.
 
     Args:
         history: the history before.
-        texts: the texts of its user turns, in order.
+        told: the user's messages in it, each with its text, in order.
         summary: the compaction's message.
     """
     kept: list[Unit] = []
     left = _USER_BUDGET
-    turns = [unit for unit in history if unit.turn and not unit.summary]
-    for unit, words in zip(reversed(turns), reversed(list(texts)), strict=True):
+    for unit, words in reversed(told):
         left -= len(words.encode("utf-8", "replace"))
         if left < 0:
             break
@@ -249,13 +257,13 @@ def rebuilt(history: Sequence[Unit], texts: Iterable[str], summary: str) -> list
 
 
 def bridged(history: Sequence[Unit], texts: Iterable[str], summary: str) -> list[Unit]:
-    """Return the history after a compaction of 0.45. Spec: codex 6."""
+    """Return the history after a compaction of 0.36 to 0.53. Spec: codex 6."""
     said = "\n\n".join([_OPENING, *texts, _BRIDGE, summary])
     return [*leading(history), _summary(said)]
 
 
 def is_bare(summary: str) -> bool:
-    """Return whether a compaction's message is the summary alone, as 0.45 wrote it."""
+    """Return whether a compaction's message is the summary alone, as up to 0.58."""
     return not summary.startswith(_BRIDGE[:40])
 
 
