@@ -298,6 +298,22 @@ def test_a_bare_summary_and_what_the_user_said(
         assert third[0].endswith("\n\nSUMMARY b")
 
 
+def test_a_compaction_tells_the_context_anew(tmp_path: Path) -> None:
+    """0.101: what a first turn told the model of its mode stands before the environment then."""
+    mode = said("developer", "<collaboration_mode>Default")
+    begun = [said("developer", "<permissions instructions>"), said("user", "<environment_context>")]
+    told = [said("user", "one"), context(), counters(10, 10), said("assistant", "A")]
+    summary = "Another language model started to solve this problem and produced a summary: a"
+    lines = [meta(version="0.101.0"), *begun, mode, *told, line("compacted", {"message": summary})]
+    after = [said("user", "two"), context(), counters(20, 10), said("assistant", "B")]
+    write(tmp_path, [*lines, *after])
+    permissions, environment = "<permissions instructions>", "<environment_context>"
+    first, second = requests(convert(tmp_path))
+    assert first == [permissions, environment, "<collaboration_mode>Default", "one"]
+    context_now = [permissions, "<collaboration_mode>Default", environment]
+    assert second == [*context_now, "one", summary, "two"]
+
+
 def test_a_summary_with_its_lead_in_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
     """0.59 on."""
     lead = "Another language model started to solve this problem and produced a summary"

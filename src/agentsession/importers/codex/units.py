@@ -253,7 +253,9 @@ def rebuilt(history: Sequence[Unit], told: Sequence[tuple[Unit, str]], summary: 
         if left < 0:
             break
         kept.append(unit)
-    return [*leading(history), *reversed(kept), _summary(summary)]
+    # The context is told anew: what the first turn added to it stands in its place then.
+    context = sorted(leading(history), key=lambda unit: unit.role == "user")
+    return [*context, *reversed(kept), _summary(summary)]
 
 
 def bridged(history: Sequence[Unit], texts: Iterable[str], summary: str) -> list[Unit]:
