@@ -96,7 +96,11 @@ class Compacting:
     def after(
         self, node: Node, pieces: list[Piece], stretch: Stretch, tail: Tail, record: Record
     ) -> Node:
-        """Go on after a compaction; return where. Attachments may stand before its summary."""
+        """Go on after a compaction; return where.
+
+        Attachments may stand before its summary, which a process with stream input can have
+        forgotten.
+        """
         held = {piece.key for piece in pieces}
         summary = next((p.native_id for p in pieces), "")
         whole: list[Piece] = []
@@ -108,7 +112,9 @@ class Compacting:
             elif piece.key not in held:
                 whole.append(piece)
         if not placed:
-            whole = [*pieces, *whole]
+            # Nothing was sent that the chain does not run through: a prompt may stand right
+            # below the boundary.
+            whole = list(tail.pieces)
         if whole[: len(pieces)] != pieces:
             node = self._conversion.fold(node, whole, record)
             for sent in tail.sent:
