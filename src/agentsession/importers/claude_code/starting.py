@@ -54,6 +54,9 @@ def starts_process(
         answer: the first record of the prompt's answer.
         starts: when processes are known to have begun.
     """
+    if any(record.is_synthetic and not record.is_error for record in chain):
+        # The loader answers a prompt that was left alone.
+        return True
     prompt = next((r for r in chain if r.type == names.USER and not r.results), None)
     if prompt is None or prompt.index < 2:
         return False
@@ -61,7 +64,8 @@ def starts_process(
     while place >= 0 and prompt.index - place < _NEAR and records[place].type != names.QUEUE:
         place -= 1
     queued = records[place]
-    if queued.type != names.QUEUE:
+    if queued.type != names.QUEUE or queued.text("operation") != "dequeue":
+        # What was taken in by a turn that ran stood in no queue of a new process.
         return False
     ended = False
     while place > 0 and records[place].type in _BETWEEN:

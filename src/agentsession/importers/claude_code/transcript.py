@@ -132,9 +132,7 @@ class Transcript:
             return
         record.above = parent = self._found_parent(record, before)
         self.by_uuid[record.uuid] = record
-        if not record.parent:
-            for child in self._early.pop(record.uuid, ()):
-                child.above = record
+        self._take_early(record)
         if record.is_answer:
             self._take_answer(record)
         elif record.type == names.USER:
@@ -156,13 +154,27 @@ class Transcript:
             return None
         parent = self.by_uuid.get(record.parent)
         if parent is None:
-            if before is None:
-                # An agent's first lines can be written before what it was asked.
-                self._early.setdefault(record.parent, []).append(record)
-            else:
-                self.broken += 1
+            # Lines can be written before those that they hang below.
+            self._early.setdefault(record.parent, []).append(record)
+            self.broken += before is not None
             return before
         return parent.original or parent
+
+    def _take_early(self, record: Record) -> None:
+        """Hang below a record what was written before it, unless it hangs below that itself."""
+        for child in self._early.pop(record.uuid, ()):
+            at: Record | None = record
+            while at is not None and at is not child:
+                at = at.above
+            if at is child:
+                continue
+            known = child.above
+            if known is not None:
+                self.broken -= 1
+                if child in self._beside.get(known, ()):
+                    self._beside[known].remove(child)
+                    self._beside.setdefault(record, []).append(child)
+            child.above = record
 
     # Copies under new ids. Spec: claude-code 3, "same message.id twice".
 
