@@ -26,6 +26,7 @@ REDACTED: Final = "redactedData"
 EXTENSION: Final = "anthropic:"
 """How the type of an item begins that stands for a block no item type fits."""
 
+_NOT_OFFERED: Final = "No such tool available"
 _VERSION: Final = re.compile(r"(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?", re.ASCII)
 
 
@@ -37,7 +38,7 @@ class ClaudeCodeProfile(Profile):
         keep_foreign: another model's thinking is sent like the target's own.
         blank_texts: an assistant's blank texts are sent.
         blank_answers: so are answers that are nothing else.
-        bare_calls: the names of tools whose arguments are sent as ``{}``.
+        bare_calls: the names of tools whose arguments are sent as ``{}`` where they were on offer.
         named_media: the types of blocks that are sent as their names, ``[image]``, once an
             answer has followed them.
     """
@@ -56,7 +57,7 @@ def claude_code_profile(release: str) -> ClaudeCodeProfile:
     """
     found = _VERSION.match(release)
     version = (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (9, 0, 0)
-    plans = (2, 0, 54) <= version <= (2, 1, 186)
+    plans = (2, 0, 54) <= version < (2, 1, 300)
     named = {"image"} if (2, 1, 45) <= version <= (2, 1, 67) else set[str]()
     if named and version >= (2, 1, 58):
         named.add("document")
@@ -83,8 +84,9 @@ def claude_code_messages(
     spelled = profile if isinstance(profile, ClaudeCodeProfile) else claude_code_profile("")
     messages: list[dict[str, Any]] = []
     blank = set[str]() if spelled.blank_answers else _blank_answers(pieces)
+    refused = _refused(pieces) if spelled.bare_calls else set[str]()
     for piece in pieces:
-        role, blocks = _blocks(piece, target, spelled)
+        role, blocks = _blocks(piece, target, spelled, refused)
         if not blocks or (role == "assistant" and piece.origin.message in blank):
             continue
         if messages and messages[-1]["role"] == role:
@@ -123,8 +125,17 @@ def _name_media(messages: Sequence[dict[str, Any]], kinds: frozenset[str]) -> No
             ]
 
 
+def _refused(pieces: Sequence[Piece]) -> set[str]:
+    """Return the calls of tools that were not on offer, as their results say."""
+    return {
+        str(piece.item.call_id)
+        for piece in pieces
+        if piece.item.type == "function_call_output" and _NOT_OFFERED in str(piece.item.output)
+    }
+
+
 def _blocks(
-    piece: Piece, target: Target, profile: ClaudeCodeProfile
+    piece: Piece, target: Target, profile: ClaudeCodeProfile, refused: set[str]
 ) -> tuple[str, list[dict[str, Any]]]:
     item = piece.item
     own = profile.keep_foreign or target.wrote(piece.origin)
@@ -133,7 +144,8 @@ def _blocks(
         role = "user"
     if item.type == "reasoning" and not own:
         return role, []
-    if item.type == "function_call" and item.name in profile.bare_calls:
+    is_bare = item.type == "function_call" and item.name in profile.bare_calls
+    if is_bare and item.call_id not in refused:
         return role, [{**block, "input": {}} for block in blocks_of(item, piece.origin)]
     blocks = blocks_of(item, piece.origin)
     if role == "assistant" and item.type == "message" and not profile.blank_texts:

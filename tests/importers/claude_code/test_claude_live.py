@@ -1,11 +1,16 @@
-"""Long processes with stream input: what a process forgot that its files still tell."""
+"""Long processes, with a screen or stream input: what they forgot, and where they wrote."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from claude_files import Log
-from test_claude_releases import all_rebuilt, said, user
+import pytest
+from claude_files import SESSION, Log
+from test_claude_releases import all_rebuilt, call, result, said, user
+
+from agentsession.importers.claude_code.fidelity import sessions
+
+SUGGEST = "Suggest what the user might say next."
 
 
 def test_a_summary_beside_the_chain_is_not_sent(tmp_path: Path) -> None:
@@ -36,3 +41,151 @@ def test_a_summary_on_the_chain_is_sent(tmp_path: Path) -> None:
     log.say("a2", "msg_0002", "Yes.")
     log.write(tmp_path)
     all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("In short", "On")]})
+
+
+# Lines that stand in another order than they were sent. Spec: claude-code 3.
+
+
+def test_an_answer_can_be_written_before_its_prompt(tmp_path: Path) -> None:
+    log = Log(version="2.1.190")
+    log.say("a1", "msg_0001", "I look.", parent="u1")
+    log.call("a2", "msg_0001", "t1")
+    log.user("u1", "Go", parent=None)
+    log.result("r1", "t1", "one", parent="a2")
+    log.say("a3", "msg_0002", "Done.")
+    log.write(tmp_path)
+    before = [user("Go"), said("I look.", call("t1")), user(result("t1", "one"))]
+    all_rebuilt(tmp_path, {1: before[:1], 2: before})
+
+
+def test_an_answer_can_be_written_before_its_prompt_in_mid_session(tmp_path: Path) -> None:
+    log = Log(version="2.1.190")
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "Gone.")
+    log.say("a2", "msg_0002", "On.", parent="u2")
+    log.user("u2", "And on", parent="a1")
+    log.user("u3", "More", parent="a2")
+    log.say("a3", "msg_0003", "Sure.")
+    log.write(tmp_path)
+    sent = [user("Go"), said("Gone."), user("And on"), said("On."), user("More")]
+    all_rebuilt(tmp_path, {1: sent[:1], 2: sent[:3], 3: sent})
+
+
+def test_records_that_hang_below_each_other_are_read(tmp_path: Path) -> None:
+    log = Log(version="2.1.190")
+    log.user("u1", "Go", parent="a1")
+    log.say("a1", "msg_0001", "Gone.", parent="u1")
+    log.user("u2", "On")
+    log.say("a2", "msg_0002", "Sure.")
+    log.write(tmp_path)
+    (session,) = sessions(tmp_path)
+    assert [e.response_id for e in session.entries if e.type == "response"] == [
+        "msg_0001",
+        "msg_0002",
+    ]
+
+
+# Where processes began. Spec: claude-code 5.2.
+
+
+def parallel(version: str) -> Log:
+    log = Log(version=version)
+    log.user("u1", "Go")
+    log.call("a1", "msg_0001", "t1")
+    log.call("a2", "msg_0001", "t2")
+    log.result("r2", "t2", "two")
+    log.result("r1", "t1", "one", parent="a1")
+    return log
+
+
+@pytest.mark.parametrize("operation", ["remove", "enqueue"])
+def test_what_a_turn_took_in_begins_no_process(tmp_path: Path, operation: str) -> None:
+    log = parallel("2.1.58")
+    log.other("queue-operation", operation=operation, timestamp="2026-03-01T10:00:06.000Z")
+    log.user("u2", "More")
+    log.say("a3", "msg_0002", "Done.")
+    log.write(tmp_path)
+    results = user(result("t2", "two"), result("t1", "one"), "More")
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("Go"), said(call("t1"), call("t2")), results]})
+
+
+def test_a_prompt_that_the_loader_answered_begins_a_process(tmp_path: Path) -> None:
+    log = parallel("2.1.58")
+    log.say("a3", "local", "No response requested.", model="<synthetic>")
+    log.user("u2", "More")
+    log.say("a4", "msg_0002", "Done.")
+    log.write(tmp_path)
+    all_rebuilt(
+        tmp_path,
+        {
+            1: [user("Go")],
+            2: [
+                user("Go"),
+                said(call("t1")),
+                user(result("t1", "one")),
+                said("No response requested."),
+                user("More"),
+            ],
+        },
+    )
+
+
+# Agents that go on from a session: they suggest what the user might say. Spec: claude-code 6.
+
+
+def suggested(root: Path, name: str, above: str, answer: str, number: int, *says: str) -> None:
+    """An agent's log that begins with the last answer of a turn of the session."""
+    agent = Log(version="2.1.23")
+    side = {"isSidechain": True, "agentId": name}
+    agent.say(f"{name}0", f"msg_{number:04d}", answer, parent=above, **side)
+    agent.user(f"{name}1", SUGGEST, **side)
+    for words in says:
+        agent.say(f"{name}2", f"msg_{number + 1:04d}", words, **side)
+    agent.write(root, f"{SESSION}/subagents/agent-{name}")
+
+
+def test_an_answer_that_only_a_suggestions_log_has(tmp_path: Path) -> None:
+    log = Log(version="2.1.23")
+    log.user("u1", "Go")
+    log.user("u2", "More", parent="s10")
+    log.write(tmp_path)
+    suggested(tmp_path, "s1", "u1", "Done.", 1, "And now?")
+    suggested(tmp_path, "s2", "u2", "Sure.", 3)
+    (session,) = sessions(tmp_path)
+    assert session.header.id == SESSION
+    begun = [user("Go"), said("Done.")]
+    all_rebuilt(tmp_path, {1: begun[:1], 2: [*begun, user(SUGGEST)], 3: [*begun, user("More")]})
+
+
+def test_a_new_process_finds_nothing_above_such_an_answer(tmp_path: Path) -> None:
+    log = Log(version="2.1.23")
+    log.user("u1", "Go")
+    log.user("u2", "More", parent="s10")
+    log.say("l1", "local", "No response requested.", model="<synthetic>")
+    log.user("u3", "On")
+    log.say("a3", "msg_0005", "Gone.")
+    log.write(tmp_path)
+    suggested(tmp_path, "s1", "u1", "Done.", 1, "And now?")
+    suggested(tmp_path, "s2", "u2", "Sure.", 3)
+    begun = [user("Go"), said("Done.")]
+    after = [user("More"), said("No response requested."), user("On")]
+    all_rebuilt(tmp_path, {1: begun[:1], 3: [*begun, user("More")], 5: after})
+
+
+def test_an_agent_that_a_call_names_stays_a_session(tmp_path: Path) -> None:
+    log = Log(version="2.1.23")
+    log.user("u1", "Go")
+    log.call("a1", "msg_0009", "t1", "Task", input={"prompt": "Look"})
+    log.result("r1", "t1", "seen", toolUseResult={"agentId": "s1"})
+    log.write(tmp_path)
+    suggested(tmp_path, "s1", "u1", "Done.", 1)
+    assert len(list(sessions(tmp_path))) == 2
+
+
+def test_an_agent_that_goes_on_from_nothing_known_stays_a_session(tmp_path: Path) -> None:
+    log = Log(version="2.1.23")
+    log.user("u1", "Go")
+    log.say("a1", "msg_0009", "Gone.")
+    log.write(tmp_path)
+    suggested(tmp_path, "s1", "nowhere", "Done.", 1)
+    assert len(list(sessions(tmp_path))) == 2

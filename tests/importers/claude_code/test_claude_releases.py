@@ -860,18 +860,26 @@ def test_a_resume_takes_a_notice_in_the_midst_of_a_turn_for_an_answer(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("version", "is_bare"),
-    [("2.0.51", False), ("2.0.54", True), ("2.1.186", True), ("2.1.191", False)],
+    ("version", "answer", "is_bare"),
+    [
+        ("2.0.51", "No", False),
+        ("2.0.54", "No", True),
+        ("2.1.186", "No", True),
+        ("2.1.268", "Yes", True),
+        ("2.1.191", "<tool_use_error>Error: No such tool available: ExitPlanMode", False),
+    ],
 )
-def test_a_plan_was_not_sent_again_for_a_while(tmp_path: Path, version: str, is_bare: bool) -> None:
+def test_a_plan_was_not_sent_again_where_its_tool_was_on_offer(
+    tmp_path: Path, version: str, answer: str, is_bare: bool
+) -> None:
     log = Log(version=version)
     log.user("u1", "Plan")
     log.call("a1", "msg_0001", "t1", "ExitPlanMode", input={"plan": "Do it"})
-    log.result("r1", "t1", "No")
+    log.result("r1", "t1", answer)
     log.say("a2", "msg_0002", "Well.")
     log.write(tmp_path)
     planned = call("t1", "ExitPlanMode", {} if is_bare else {"plan": "Do it"})
-    answered = user(result("t1", "No"))
+    answered = user(result("t1", answer))
     all_rebuilt(tmp_path, {1: [user("Plan")], 2: [user("Plan"), said(planned), answered]})
 
 

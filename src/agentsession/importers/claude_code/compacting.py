@@ -113,8 +113,8 @@ class Compacting:
                 whole.append(piece)
         if not placed:
             # Nothing was sent that the chain does not run through: a prompt may stand right
-            # below the boundary.
-            whole = list(tail.pieces)
+            # below the boundary. A request of nothing at all is none that was made.
+            whole = list(tail.pieces) or pieces
         if whole[: len(pieces)] != pieces:
             node = self._conversion.fold(node, whole, record)
             for sent in tail.sent:

@@ -20,6 +20,7 @@ from agentsession.importers.claude_code.compacting import Compacting
 from agentsession.importers.claude_code.continuing import Continuing
 from agentsession.importers.claude_code.ending import Ending
 from agentsession.importers.claude_code.history import Stretch
+from agentsession.importers.claude_code.joining import asides
 from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.requestlog import CannotRebuild, Request, RequestLog
@@ -69,7 +70,10 @@ class Conversion:
         self.start = next((r.time for r in mine if r.time), _NO_TIME)
         self.times = Times(mine, self.start)
         self.units = Units(self.times, replaced_in(mine))
-        self.sending = Sending(self.transcript, self.units, self._prompt(), conversation.starts)
+        own = len(logs) - conversation.joined
+        self.sending = Sending(
+            self.transcript, self.units, self._prompt(), conversation.starts, own
+        )
         self.compacting = Compacting(self)
         self.continuing = Continuing(self)
         self._asking = Asking(self, self.log)
@@ -86,6 +90,7 @@ class Conversion:
             children=source.children(conversation),
             copied=self.copied,
         )
+        self.asides = asides(mine, len(conversation.logs), conversation.joined)
         self._asked: dict[str, Node] = {}
         self._done: dict[str, Node] = {}
         self._whole: set[str] = set()

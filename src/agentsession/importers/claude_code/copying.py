@@ -81,7 +81,7 @@ def folders_of(found: Sequence[Sequence[Log]]) -> list[Folder]:
 
 def _part(folder: Folder, log: Log, copies: Sequence[Log]) -> None:
     """Part the other copies of a log into those that say nothing more, and those that do."""
-    apart = diverged(log, sorted(copies, key=_most, reverse=True), _path, _said_in)
+    apart = diverged(log, sorted(copies, key=_most, reverse=True), _path, said_in)
     parted = {id(copy) for copy in apart}
     for copy in copies:
         found = folder.diverged if id(copy) in parted else folder.copies
@@ -105,7 +105,7 @@ class _Said(msgspec.Struct, gc=False):
 _decode: Final = msgspec.json.Decoder(_Said).decode
 
 
-def _said_in(log: Log) -> Iterator[str]:
+def said_in(log: Log) -> Iterator[str]:
     """Yield the ids of what was said in a file."""
     try:
         for line in raw_lines(log.path):

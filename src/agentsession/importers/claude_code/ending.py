@@ -91,7 +91,9 @@ class Ending:
                 named = self._transcript.named(record.text("leafUuid"))
                 if named is not None:
                     return named
-            elif record.is_tree and record.original is None and record.type != names.PROGRESS:
+            elif not record.is_tree or record in self._conversion.asides:
+                continue
+            elif record.original is None and record.type != names.PROGRESS:
                 return record
         return None
 

@@ -61,7 +61,7 @@ class Log:
         copy: whether it begins with answers that were copied from another file.
         release: the release of its last own record.
         prompt: of an agent's log, what the agent was asked; ``unprompted`` when the log begins
-            with an answer instead.
+            with an answer instead; ``above`` the record that it goes on from, if any.
         tasks: the calls of agent tools in it, each with what was asked; ``waiting`` those of
             them without a result.
         sidechains: the root ids of sub-agents inside it, with their prompts.
@@ -88,6 +88,7 @@ class Log:
     foreign: str = ""
     agent: str = ""
     prompt: str = ""
+    above: str = ""
     unprompted: bool = False
     sidechains: dict[str, str] = field(default_factory=dict)
     agents: dict[str, str] = field(default_factory=dict)
@@ -252,6 +253,8 @@ def _look_at_tree(log: Log, seen: _Seen | Head, uuid: str) -> None:
     stamp, session = seen.timestamp or "", seen.session or ""
     log.last = max(log.last, stamp)
     log.end = uuid
+    if log.tree == 1 and log.is_agent:
+        log.above = string(seen.parent)
     if not log.first or stamp < log.first:
         log.first = stamp
     if seen.version and seen.version != log.release:

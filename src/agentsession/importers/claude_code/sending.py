@@ -6,7 +6,7 @@ Spec: claude-code 3 to 5, decision D3.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from agentsession.importers.claude_code import names
@@ -62,6 +62,7 @@ class Sending:
         units: makes the units of records.
         prompt: what the conversation began with, where no record of it says so.
         starts: when processes of the program are known to have begun.
+        own: how many of the files a new process of the program reads.
     """
 
     def __init__(
@@ -70,11 +71,13 @@ class Sending:
         units: Units,
         prompt: Piece | None = None,
         starts: Starts | None = None,
+        own: int = 1,
     ) -> None:
         self._transcript = transcript
         self._units = units
         self._prompt = prompt
         self._starts = starts or {}
+        self._own = own
         self._turns = _turns(transcript)
         self._sent: dict[tuple[int, Rules, int, bool, bool], list[Hashable]] = {}
 
@@ -234,7 +237,7 @@ class Sending:
         """
         tails = [
             self.tail(at, place, rules, file, turns=turns, strict=strict)
-            for at, place in self._back(stretch, until)
+            for at, place in self._back(stretch, until, strict=strict)
         ]
         return [piece for tail in reversed(tails) for piece in tail.pieces]
 
@@ -253,7 +256,7 @@ class Sending:
         Those of earlier requests are remembered: a long session may be resumed many times.
         """
         parts: list[list[Hashable]] = []
-        for at, place in self._back(stretch, until):
+        for at, place in self._back(stretch, until, strict=strict):
             told = place, rules, file, turns, strict
             keys = self._sent.get(told)
             if keys is None:
@@ -262,13 +265,20 @@ class Sending:
             parts.append(keys)
         return [key for keys in reversed(parts) for key in keys]
 
-    def _back(self, stretch: Stretch, until: int) -> Iterator[tuple[Stretch, int]]:
-        """Yield a stretch with the place of its request, and those before it, newest first."""
-        yield stretch, until
-        while stretch.before is not None:
-            until = stretch.before.first.index
-            stretch = self.stretch(stretch.before)
+    def _back(self, stretch: Stretch, until: int, *, strict: bool) -> Iterator[tuple[Stretch, int]]:
+        """Yield a stretch with the place of its request, and those before it, newest first.
+
+        A new process finds nothing above an answer that an agent's log has alone.
+        """
+        while True:
+            before = stretch.before
+            if strict and before is not None and before.first.file >= self._own:
+                before, stretch = None, replace(stretch, before=None)
             yield stretch, until
+            if before is None:
+                return
+            until = before.first.index
+            stretch = self.stretch(before)
 
 
 def _turns(transcript: Transcript) -> dict[str, bool]:

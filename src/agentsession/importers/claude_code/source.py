@@ -15,6 +15,7 @@ from typing import Any
 
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.copying import Folder, folders_of
+from agentsession.importers.claude_code.joining import gone_on_from, merged
 from agentsession.importers.claude_code.lines import raw_lines, split_tail
 from agentsession.importers.claude_code.looking import Log, key_of, look, string
 from agentsession.importers.claude_code.places import logs, others
@@ -42,6 +43,7 @@ class Conversation:
         known_parent: whether the session it was spawned by is in the source.
         copies: other copies of its logs, which are not read.
         diverged: copies of its logs that went on in another way; they are among its logs.
+        joined: how many of its logs, the last ones, are of agents that went on from it.
     """
 
     id: str
@@ -58,6 +60,7 @@ class Conversation:
     known_parent: bool = True
     copies: list[Log] = field(default_factory=list)
     diverged: list[Log] = field(default_factory=list)
+    joined: int = 0
 
     @property
     def is_agent(self) -> bool:
@@ -112,10 +115,35 @@ class Sources:
         self._fork([parents[group[0].name] for group in groups])
         for group in groups:
             self._sidechains(parents[group[0].name])
+        agents = self._join(agents, parents, folder)
         own = [log for log in agents if self._agent(log, parents, folder).warmup]
         starts = starts_of(own)
         for parent in parents.values():
             parent.starts = starts
+
+    def _join(
+        self, agents: list[Log], parents: Mapping[str, Conversation], folder: Folder
+    ) -> list[Log]:
+        """Have sessions read the logs of agents that go on from them; return the others.
+
+        Such an agent was told all that was said in the session, and so is a branch of it. Its log
+        begins with what the session's own does not have yet.
+        """
+        near: dict[str, list[Log]] = {}
+        for log in agents:
+            parent = parents.get(log.session) or parents.get(_session_folder(log.path))
+            if not log.above or parent is None or str(log.path) in folder.diverged:
+                continue
+            if log.meta.get("toolUseId") or any(log.agent in part.agents for part in parent.logs):
+                continue
+            near.setdefault(parent.id, []).append(log)
+        taken: set[int] = set()
+        for name, those in near.items():
+            found = gone_on_from(self.conversations[name].logs, those)
+            self.conversations[name].logs += found
+            self.conversations[name].joined = len(found)
+            taken |= {id(log) for log in found}
+        return [log for log in agents if id(log) not in taken]
 
     def _copy(self, folder: Folder) -> None:
         """Give the copies of logs to the conversations that these are of."""
@@ -237,7 +265,7 @@ class Sources:
         found = []
         for place, log in enumerate(conversation.logs):
             found += read_records(log.path, place)
-        return found
+        return merged(found, conversation.joined) if conversation.joined else found
 
     def children(self, conversation: Conversation) -> list[dict[str, str]]:
         """Return, for each file and each call of an agent tool, the session that it spawned.

@@ -16,11 +16,12 @@ def own_records(records: Sequence[Record], conversation: Conversation) -> list[R
     if conversation.logs[0].is_agent:
         return list(records)
     file, known, roots = -1, set[str](), dict[str, str]()
+    every: dict[int, dict[str, str]] = {}
     mine: list[Record] = []
     for record in records:
         if record.file != file:
             # A file alone says whose its records are: not all of them have the same agents.
-            file, roots = record.file, {}
+            file, roots = record.file, every.setdefault(record.file, {})
             known = set(conversation.logs[file].sidechains)
         root = ""
         if record.is_tree and record.is_sidechain:
