@@ -130,6 +130,34 @@ def test_a_prompt_that_the_loader_answered_begins_a_process(tmp_path: Path) -> N
     )
 
 
+@pytest.mark.parametrize(("version", "is_sorted"), [("2.1.79", False), ("2.1.190", True)])
+def test_a_resume_adds_results_beside_the_chain_by_time(
+    tmp_path: Path, version: str, is_sorted: bool
+) -> None:
+    """A result can have been made before the one that was written before it."""
+    log = Log(version=version)
+    log.user("u1", "Go")
+    for number in (1, 2, 3):
+        log.call(f"a{number}", "msg_0001", f"t{number}")
+    log.result("r1", "t1", "slow", parent="a1", timestamp="2026-03-01T10:00:07.000Z")
+    log.result("r2", "t2", "quick", parent="a2", timestamp="2026-03-01T10:00:05.000Z")
+    log.result("r3", "t3", "last", parent="a3", timestamp="2026-03-01T10:00:08.000Z")
+    log.say("a4", "msg_0002", "Done.", timestamp="2026-03-01T10:00:09.000Z")
+    log.other("last-prompt", lastPrompt="Go")
+    log.other("queue-operation", operation="dequeue", timestamp="2026-03-01T10:00:10.000Z")
+    log.user("u2", "More")
+    log.say("a5", "msg_0003", "Sure.")
+    log.write(tmp_path)
+    slow, quick, last = (result(f"t{n}", w) for n, w in ((1, "slow"), (2, "quick"), (3, "last")))
+    asked = said(call("t1"), call("t2"), call("t3"))
+    begun = [user("Go"), asked, user(slow, quick, last)]
+    again = [user("Go"), asked, user(quick, slow, last)]
+    if not is_sorted:
+        again = [user("Go"), said(call("t3")), user(last)]
+    after = [*again, said("Done."), user("More")]
+    all_rebuilt(tmp_path, {1: begun[:1], 2: begun, 3: after})
+
+
 # Agents that go on from a session: they suggest what the user might say. Spec: claude-code 6.
 
 

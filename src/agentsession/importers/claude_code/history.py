@@ -69,6 +69,7 @@ def gathered(
     kept: Sequence[Record] = (),
     *,
     strict: bool = False,
+    by_time: bool = False,
     in_order: bool = False,
 ) -> list[Record]:
     """Return the records that were sent after an answer, in the order they were sent.
@@ -83,6 +84,7 @@ def gathered(
         file: the file in which they were sent.
         kept: the older records that a compaction kept; they stand behind its summary.
         strict: a resumed process kept the chain alone.
+        by_time: a resumed process added the results that the chain passes by, sorted by time.
         in_order: what was said between two results was sent between them.
     """
     on_chain = set(stretch.chain)
@@ -91,6 +93,8 @@ def gathered(
         found = [r for r in stretch.before.results if r.index < until]
         found = _told_once(transcript, found, on_chain, file)
         results = [r for r in found if not strict or r in on_chain]
+        if by_time:
+            results = _added_by_time(results, on_chain, stretch.before)
     rest = [record for record in stretch.chain if record not in results]
     seen = set(rest) | set(results)
     beside = _commands_below(transcript, stretch, until)
@@ -116,6 +120,17 @@ def gathered(
         )
         rest = [record for record in rest if record.index >= last]
     return _floated([*results, *rest])
+
+
+def _added_by_time(results: list[Record], chain: set[Record], answer: Answer) -> list[Record]:
+    """Put results that the chain passes by behind the answer's blocks, sorted by their times.
+
+    The chain runs through those between two of the blocks, and through the last one.
+    """
+    last = answer.last.index
+    beside = sorted((r for r in results if r not in chain), key=lambda r: r.nanoseconds or 0)
+    before = [r for r in results if r in chain and r.index < last]
+    return [*before, *beside, *(r for r in results if r in chain and r.index > last)]
 
 
 def _commands_below(transcript: Transcript, stretch: Stretch, until: int) -> list[Record]:

@@ -66,6 +66,11 @@ class Rules:
         return (2, 1, 2) <= self.version < (2, 1, 80)
 
     @property
+    def loader_adds_by_time(self) -> bool:
+        """A resume adds the results that the chain passes by, in the order of their times."""
+        return (2, 1, 80) <= self.version < (2, 1, 300)
+
+    @property
     def usage_is_final(self) -> bool:
         """Every record of an answer has its final usage."""
         return self.version >= (2, 1, 98)

@@ -79,7 +79,7 @@ class Sending:
         self._starts = starts or {}
         self._own = own
         self._turns = _turns(transcript)
-        self._sent: dict[tuple[int, Rules, int, bool, bool], list[Hashable]] = {}
+        self._sent: dict[tuple[int, Rules, int, bool, bool, bool], list[Hashable]] = {}
 
     def stretch(self, answer: Answer) -> Stretch:
         """Return what lies between an answer's request and the answer before it."""
@@ -108,6 +108,7 @@ class Sending:
         *,
         turns: bool = True,
         strict: bool = False,
+        by_time: bool = False,
     ) -> Tail:
         """Return what was sent after the request of the answer before.
 
@@ -118,6 +119,7 @@ class Sending:
             file: the file in which it was sent.
             turns: whether it could hold messages of role ``system`` in its midst.
             strict: only what the chain runs through was still known.
+            by_time: what it passes by was added by a resume, in the order of its times.
         """
         tail = Tail([], [], [], [], stretch.through_progress)
         before = stretch.before
@@ -138,6 +140,7 @@ class Sending:
             file,
             kept,
             strict=strict,
+            by_time=by_time,
             in_order=rules.hooks_between_results,
         )
         if strict and before is not None:
@@ -215,8 +218,8 @@ class Sending:
             tail.sent.append(record)
 
     def resumed(self, stretch: Stretch, rules: Rules, answer: Answer) -> bool:
-        """Return whether a new process lost all parallel calls that the chain passes by."""
-        if not rules.loader_follows_parents:
+        """Return whether a new process lost, or put elsewhere, what the chain passes by."""
+        if not (rules.loader_follows_parents or rules.loader_adds_by_time):
             return False
         records = self._transcript.records
         return starts_process(records, stretch.chain, answer.first, self._starts)
@@ -230,13 +233,14 @@ class Sending:
         *,
         turns: bool = True,
         strict: bool = False,
+        by_time: bool = False,
     ) -> list[Piece]:
         """Return all that was sent since the last compaction, put together anew.
 
         The arguments are those of :meth:`tail`.
         """
         tails = [
-            self.tail(at, place, rules, file, turns=turns, strict=strict)
+            self.tail(at, place, rules, file, turns=turns, strict=strict, by_time=by_time)
             for at, place in self._back(stretch, until, strict=strict)
         ]
         return [piece for tail in reversed(tails) for piece in tail.pieces]
@@ -250,6 +254,7 @@ class Sending:
         *,
         turns: bool = True,
         strict: bool = False,
+        by_time: bool = False,
     ) -> list[Hashable]:
         """Return the keys of the units that :meth:`whole` returns, which has the same arguments.
 
@@ -257,10 +262,12 @@ class Sending:
         """
         parts: list[list[Hashable]] = []
         for at, place in self._back(stretch, until, strict=strict):
-            told = place, rules, file, turns, strict
+            told = place, rules, file, turns, strict, by_time
             keys = self._sent.get(told)
             if keys is None:
-                tail = self.tail(at, place, rules, file, turns=turns, strict=strict)
+                tail = self.tail(
+                    at, place, rules, file, turns=turns, strict=strict, by_time=by_time
+                )
                 keys = self._sent[told] = [piece.key for piece in tail.pieces]
             parts.append(keys)
         return [key for keys in reversed(parts) for key in keys]
