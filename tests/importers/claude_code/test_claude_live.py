@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from claude_files import SESSION, Log
-from test_claude_releases import all_rebuilt, call, result, said, user
+from test_claude_releases import all_rebuilt, call, result, said, user, verdicts
 
 from agentsession.importers.claude_code.fidelity import sessions
 
@@ -217,3 +217,29 @@ def test_an_agent_that_goes_on_from_nothing_known_stays_a_session(tmp_path: Path
     log.write(tmp_path)
     suggested(tmp_path, "s1", "nowhere", "Done.", 1)
     assert len(list(sessions(tmp_path))) == 2
+
+
+# What a server received and no file tells. Spec: claude-code 5.3.
+
+
+def test_what_a_command_printed_can_have_been_sent_twice(tmp_path: Path) -> None:
+    log = Log(version="1.0.119")
+    log.user("u1", "<local-command-stdout>Cost: 1</local-command-stdout>")
+    log.user("u2", "Go")
+    log.say("a1", "msg_0001", "Gone.")
+    log.write(tmp_path)
+    printed = "<local-command-stdout>Cost: 1</local-command-stdout>"
+    found = verdicts(tmp_path, {1: [user(printed, printed, "Go")]})
+    assert found == {1: "command-output-repeated"}
+
+
+def test_what_a_turn_took_in_stands_in_a_result(tmp_path: Path) -> None:
+    log = Log(version="1.0.24")
+    log.user("u1", "Go")
+    log.call("a1", "msg_0001", "t1")
+    log.result("r1", "t1", "b")
+    log.say("a2", "msg_0002", "Done.")
+    log.write(tmp_path)
+    told = "b\n\nThe user sent the following message: And more"
+    sent = [user("Go"), said(call("t1")), user(result("t1", told))]
+    assert verdicts(tmp_path, {1: sent[:1], 2: sent}) == {1: "rebuilt 0", 2: "rebuilt 1"}

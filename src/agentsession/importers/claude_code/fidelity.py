@@ -38,6 +38,8 @@ from agentsession.wire.profiles_claude_code import (
 
 Spoken = tuple[str, Block]
 
+_PRINTED: Final = "<local-command-stdout>"
+_TAKEN_IN: Final = "The user sent the following message: "
 _REMINDER: Final = "<system-reminder>"
 _CONTINUE: Final = ("Output token limit hit", "Your response was cut off because it exceeded")
 _SUMMARY: Final = "This session is being continued from a previous conversation"
@@ -262,9 +264,9 @@ def _same_result(block: Block, ours: Block, pool: list[str]) -> bool:
         return False
     core = stored.strip()
     rest = sent.strip()
-    if not rest.startswith(core) or _REMINDER not in rest[len(core) :]:
-        return False
     added = rest[len(core) :]
+    if not rest.startswith(core) or not any(told in added for told in (_REMINDER, _TAKEN_IN)):
+        return False
     if added not in pool:
         pool.append(added)
     return True
@@ -301,6 +303,8 @@ def _reason(logged: Sequence[Spoken], own: Sequence[Answer], answers: Sequence[A
 
     if is_ours(_once):
         return "first-round-repeated"
+    if is_ours(_printed_once):
+        return "command-output-repeated"
     if is_ours(_not_continued, both=True):
         return "continuation-not-stored"
     if not own:
@@ -322,6 +326,15 @@ def _is_told(spoken_block: Spoken, beginning: str | tuple[str, ...]) -> bool:
     """Whether a block is a user's text that begins in some way."""
     role, block = spoken_block
     return role == "user" and str(block.get("text")).startswith(beginning)
+
+
+def _printed_once(logged: Sequence[Spoken]) -> list[Spoken]:
+    """A request without what a local command printed where it holds that twice in a row."""
+    return [
+        one
+        for at, one in enumerate(logged)
+        if not (at and one == logged[at - 1] and _is_told(one, _PRINTED))
+    ]
 
 
 def _not_continued(logged: Sequence[Spoken]) -> list[Spoken]:
