@@ -373,3 +373,21 @@ def test_a_store_that_would_be_a_session_file_is_refused_once(call: Caller, tmp_
     assert done.err.count("would be a file, not a store") == 1
     assert "sessions" not in done.out
     assert not place.parent.exists()
+
+
+@pytest.mark.parametrize("inside", ["", "store"])
+def test_no_store_among_an_agents_data(call: Caller, recording: Path, inside: str) -> None:
+    before = sorted(recording.rglob("*"))
+    shown = call("import", recording, "--to", recording / inside)
+    assert shown.code == 2
+    assert shown.err.startswith(f"agentsession: the store cannot be {recording / inside}")
+    assert "name another place for it\nUsage: " in shown.err
+    assert sorted(recording.rglob("*")) == before
+
+
+def test_no_store_at_the_path_that_is_imported(call: Caller, recording: Path) -> None:
+    above = recording.parent
+    shown = call("import", above, "--to", recording / "..")
+    assert shown.code == 2
+    assert "which is to be imported; name another place for it" in shown.err
+    assert call("import", above, "--to", above / "store").code == 0

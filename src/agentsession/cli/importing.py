@@ -30,7 +30,7 @@ from agentsession.importers import registry
 from agentsession.importers.base import Importer
 from agentsession.importers.identity import written_format
 from agentsession.importers.report import ImportReport
-from agentsession.importers.run import Choice, Work, import_sessions, jobs_for
+from agentsession.importers.run import Choice, Work, import_sessions, jobs_for, problem_of
 
 _TEXT: Final = "text"
 _JSON: Final = "json"
@@ -116,6 +116,7 @@ def command(
         raise AgentSessionError(_nothing(importers, lost))
     _check_report(form)
     target = to or _default_target(dry_run=dry_run)
+    _check_place(target, works, paths)
     with _spool(form) as records:
         with _resumable(), Progress(sys.stderr) as progress:
             done = import_sessions(
@@ -188,6 +189,12 @@ def _default_target(*, dry_run: bool) -> Path | None:
         return place if place.exists() else None
     note(f"importing into {place}; --to STORE names another place")
     return place
+
+
+def _check_place(target: str | Path | None, works: Sequence[Work], named: Sequence[Path]) -> None:
+    problem = problem_of(target, works, named) if target is not None else ""
+    if problem:
+        raise click.UsageError(problem)
 
 
 @contextmanager

@@ -191,6 +191,14 @@ class Importer(Protocol):
         """
         return [f for f in self.report(source).findings if f.code.startswith(UNREADABLE)]
 
+    def owns(self, directory: Path) -> bool:
+        """Return whether a directory is the agent's alone, by its place, its name or what it holds.
+
+        No store is made in one, nor below it. A user's own directory in which an agent's
+        files lie, such as a project's, is not the agent's.
+        """
+        return False
+
     def close(self) -> None:
         """Let go of what is open. The importer may be used again."""
         return

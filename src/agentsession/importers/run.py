@@ -23,7 +23,7 @@ from agentsession.importers.identity import FORMATS, written_format
 from agentsession.importers.merge import merge, preview
 from agentsession.importers.plans import Plan, plan
 from agentsession.importers.report import Imported, ImportReport, Tally
-from agentsession.importers.target import open_target
+from agentsession.importers.target import open_target, refusal
 from agentsession.session import Session
 from agentsession.stores import Store
 from agentsession.stores.layout import SUFFIX
@@ -126,8 +126,8 @@ def import_sessions(
     Raises:
         UnsupportedFormat: when imports do not write the format.
         NoSession: when the choice names a session that is in no source, or more than one.
-        AgentSessionError: when the target is an agent's own data or cannot be opened, or a
-            process ended early.
+        AgentSessionError: when the target is a source or among an agent's own data, or cannot
+            be opened, or a process ended early.
         ValueError: when a store is to be shared by processes, or there is nothing to write to.
     """
     to = written_format(format)
@@ -169,23 +169,32 @@ def import_sessions(
     return tally.report(dry_run=dry_run)
 
 
+def problem_of(
+    target: str | os.PathLike[str],
+    work: Sequence[Work],
+    named: Sequence[str | os.PathLike[str]] = (),
+) -> str:
+    """Return why a place cannot be the store of an import, in a sentence; empty when it can.
+
+    Args:
+        target: the place.
+        work: the importers and their sources.
+        named: the paths at which the sources were found.
+    """
+    paths = [path for found in work for source in found.sources for path in source.paths]
+    return refusal(target, [found.importer for found in work], [*paths, *named])
+
+
 def _check_target(work: Sequence[Work], target: str | os.PathLike[str]) -> None:
     """Refuse, once and before anything is converted, a place that cannot be the store.
 
     Raises:
-        AgentSessionError: when it is a source or, of an agent whose directories are its
-            alone, in one; or when what is there is no store.
+        AgentSessionError: when :func:`problem_of` says why, or what is there is no store.
     """
+    problem = problem_of(target, work)
+    if problem:
+        raise AgentSessionError(problem)
     place = os.path.realpath(target)
-    for found in work:
-        alone = getattr(found.importer, "keeps_places", False)
-        for path in (path for source in found.sources for path in source.paths):
-            own = os.path.realpath(path)
-            if place == own or (alone and place.startswith(os.path.join(own, ""))):
-                raise AgentSessionError(
-                    f"{os.fspath(target)} is {found.importer.name}'s own data, which is never "
-                    "written to; name another place for the store"
-                )
     if os.path.isfile(place) or (place.endswith(SUFFIX) and not os.path.exists(place)):
         open_target(target, read_only=True).close()
 

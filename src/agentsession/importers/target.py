@@ -1,4 +1,4 @@
-"""The store that an import writes to.
+"""The store that an import writes to: where it may be, and how it is opened.
 
 Spec: decision B.
 """
@@ -6,9 +6,64 @@ Spec: decision B.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
+from agentsession.errors import AgentSessionError
+from agentsession.importers import registry
+from agentsession.importers.base import Importer
 from agentsession.stores import JSONLStore, Store, SyncPolicy, open_store
 from agentsession.stores.opening import StoreKind, store_kind
+
+
+def refusal(
+    place: str | os.PathLike[str],
+    importers: Sequence[Importer],
+    sources: Iterable[str | os.PathLike[str]],
+) -> str:
+    """Return why an import makes no store at a place, in a sentence; empty when it may.
+
+    It makes none at a source, and none among an agent's own data, whichever agent's, links
+    followed or not. The user's home is nobody's, nor is what is above it.
+
+    Args:
+        place: where the store would be.
+        importers: those of the import; the others that there are are asked as well.
+        sources: what is to be imported, and the paths at which it was found.
+    """
+    store = os.fspath(place)
+    real = os.path.realpath(store)
+    if any(real == os.path.realpath(path) for path in sources):
+        return f"the store cannot be {store}, which is to be imported; name another place for it"
+    loaded = {importer.name for importer in importers}
+    every = [*importers, *_loaded(name for name in registry.names() if name not in loaded)]
+    for directory in _around(store):
+        for importer in every:
+            if importer.owns(directory):
+                return (
+                    f"the store cannot be {store}: {directory} is {importer.name}'s own data, "
+                    "which is never written to; name another place for it"
+                )
+    return ""
+
+
+def _loaded(names: Iterable[str]) -> Iterator[Importer]:
+    for name in names:
+        try:
+            yield registry.load(name)
+        except AgentSessionError:
+            continue  # it is not asked for, and what it is for cannot be said
+
+
+def _around(store: str) -> Iterator[Path]:
+    """Yield a place and the directories above it, as it is named and as it really is."""
+    home = Path(os.path.realpath(os.path.expanduser("~")))
+    found: dict[Path, None] = {}
+    for place in (Path(os.path.abspath(store)), Path(os.path.realpath(store))):
+        found.update(dict.fromkeys((place, *place.parents)))
+    for directory in found:
+        if not home.is_relative_to(directory):
+            yield directory
 
 
 def open_target(place: str | os.PathLike[str], *, read_only: bool = False) -> Store:

@@ -27,7 +27,12 @@ from agentsession.importers.claude_code.copying import paths_of
 from agentsession.importers.claude_code.counting import usage_records
 from agentsession.importers.claude_code.lines import is_blank
 from agentsession.importers.claude_code.looking import Log
-from agentsession.importers.claude_code.places import PROJECTS, config_directories, folders
+from agentsession.importers.claude_code.places import (
+    PROJECTS,
+    config_directories,
+    folders,
+    is_own,
+)
 from agentsession.importers.claude_code.source import Sources, read_records
 from agentsession.importers.unread import empty_file, unreadable
 from agentsession.importers.usage import Tell, UsageRecord
@@ -55,6 +60,10 @@ class ClaudeCode(Importer):
         found = [os.path.abspath(folder) for place in places for folder in folders(place)]
         found = list(dict.fromkeys(found))
         return (Source(self.name, tuple(found)),) if found else ()
+
+    def owns(self, directory: Path) -> bool:
+        """Return whether a directory is Claude Code's own, or a copy of its ``projects``."""
+        return is_own(directory)
 
     def sessions(self, source: Source) -> Iterator[NativeSession]:
         """Yield the sessions, parents before their agents, oldest first."""

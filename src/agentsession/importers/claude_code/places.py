@@ -20,6 +20,7 @@ from agentsession.stores.layout import id_problem
 
 ENDING: Final = ".jsonl"
 AGENT: Final = "agent-"
+HOME: Final = ".claude"
 PROJECTS: Final = "projects"
 SUBAGENTS: Final = "subagents"
 NO_LOGS: Final = frozenset({"journal.jsonl", "history.jsonl"})
@@ -43,7 +44,39 @@ def config_directories(environ: Mapping[str, str] | None = None) -> list[Path]:
     if named:
         return [Path(part) for part in named.split(",") if part.strip()]
     home = environ.get("HOME") or os.path.expanduser("~")
-    return [Path(home, ".claude"), Path(home, ".config", "claude")]
+    return [Path(home, HOME), Path(home, ".config", "claude")]
+
+
+def is_own(directory: Path) -> bool:
+    """Return whether a directory is Claude Code's alone: where it keeps its data, or a copy.
+
+    Other programs have a ``projects`` too, and projects have a ``.claude``: of a copy the
+    name is not enough.
+    """
+    if directory in config_directories():
+        return True
+    if directory.name == PROJECTS:
+        return any(map(_is_project, _directories(directory)))
+    return directory.name == HOME and (directory / PROJECTS).is_dir()
+
+
+def _is_project(folder: Path) -> bool:
+    """Whether a folder of ``projects`` has a log by its name, or what a session keeps beside."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    return any(
+        is_agent_name(name) or _UUID.fullmatch(name.removesuffix(ENDING)) is not None
+        for name in names
+    )
+
+
+def _directories(above: Path) -> list[Path]:
+    try:
+        return [path for path in above.iterdir() if path.is_dir()]
+    except OSError:
+        return []
 
 
 def is_log_name(name: str) -> bool:

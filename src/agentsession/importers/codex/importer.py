@@ -16,7 +16,7 @@ from agentsession.importers.base import Converted, Importer, NativeSession, Rest
 from agentsession.importers.codex.codes import CODES
 from agentsession.importers.codex.counting import records_of
 from agentsession.importers.codex.lines import string
-from agentsession.importers.codex.places import find, home
+from agentsession.importers.codex.places import find, home, is_own
 from agentsession.importers.codex.rollouts import Index
 from agentsession.importers.codex.session import Conversion
 from agentsession.importers.joining import joined
@@ -47,6 +47,10 @@ class Codex(Importer):
         places = [str(path) for path in paths] or [str(home())]
         found = dict.fromkeys(os.path.abspath(root) for place in places for root in find(place))
         return (Source(self.name, tuple(found)),) if found else ()
+
+    def owns(self, directory: Path) -> bool:
+        """Return whether a directory is Codex's home, or its directory of rollouts."""
+        return is_own(directory)
 
     def sessions(self, source: Source) -> Iterator[NativeSession]:
         """Yield the threads, parents before their children, oldest first."""

@@ -30,6 +30,7 @@ from agentsession.importers.opencode.places import (
     database_path,
     find_sessions,
     is_database_name,
+    is_own,
     store_of,
 )
 from agentsession.importers.opencode.records import PART, PLACES, SESSION, Stray
@@ -52,7 +53,6 @@ class OpenCode(Importer):
     """
 
     name = "opencode"
-    keeps_places = True
 
     def __init__(self) -> None:
         self._opened: tuple[Source, conversion.Source] | None = None
@@ -81,6 +81,10 @@ class OpenCode(Importer):
             if os.path.dirname(path) not in found or not is_database_name(os.path.basename(path))
         )
         return (Source(self.name, roots),) if roots else ()
+
+    def owns(self, directory: Path) -> bool:
+        """Return whether a directory is a data directory of OpenCode's."""
+        return is_own(directory)
 
     def sessions(self, source: Source) -> Iterator[NativeSession]:
         """Yield the sessions, parents before their children, oldest first."""

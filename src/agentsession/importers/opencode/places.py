@@ -105,6 +105,17 @@ def is_data_dir(directory: str | os.PathLike[str]) -> bool:
     return any(_may_hold_records(storage, kind) for kind in _KINDS)
 
 
+def is_own(directory: Path) -> bool:
+    """Return whether a directory is OpenCode's alone: its data directory, or a copy of it.
+
+    A database by itself makes its directory nobody's own.
+    """
+    if directory == data_directory():
+        return True
+    named = directory.name == names.DIR_DATA or (directory / names.DIR_STORAGE).is_dir()
+    return named and directory.is_dir() and is_data_dir(directory)
+
+
 def _may_hold_records(storage: Path, kind: str) -> bool:
     """Return whether a directory of a tree holds records, or something that cannot be read."""
     top = files.shut(storage, storage / kind)

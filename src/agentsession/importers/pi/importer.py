@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentsession.importers.base import Converted, Importer, NativeSession, Rest, Source
-from agentsession.importers.pi.places import files_below, own_places
+from agentsession.importers.pi.places import files_below, is_own, own_places
 from agentsession.importers.pi.source import Sessions
 from agentsession.importers.pi.usage import usage_records
 from agentsession.importers.unread import empty_file, unreadable
@@ -37,6 +37,10 @@ class Pi(Importer):
         places = [os.path.abspath(place) for place in (list(paths) or own_places())]
         found = [place for place in dict.fromkeys(places) if _holds_any(place)]
         return (Source(self.name, tuple(found)),) if found else ()
+
+    def owns(self, directory: Path) -> bool:
+        """Return whether a directory is pi's own, or one of its sessions'."""
+        return is_own(directory)
 
     def sessions(self, source: Source) -> Iterator[NativeSession]:
         """Yield the sessions, oldest first."""

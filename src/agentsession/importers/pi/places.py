@@ -20,6 +20,7 @@ from agentsession.stores.layout import id_problem
 
 SUFFIX: Final = ".jsonl"
 
+HOME: Final = ".pi"
 _AGENT: Final = "agent"
 _SESSIONS: Final = "sessions"
 
@@ -41,12 +42,41 @@ def own_places(environ: Mapping[str, str] | None = None) -> list[Path]:
     """
     environ = os.environ if environ is None else environ
     home = environ.get("HOME") or os.path.expanduser("~")
-    agent = _expanded(environ.get("PI_CODING_AGENT_DIR") or "", home) or Path(home, ".pi", _AGENT)
+    agent = _expanded(environ.get("PI_CODING_AGENT_DIR") or "", home) or Path(home, HOME, _AGENT)
     places = [agent / _SESSIONS]
     named = _expanded(environ.get("PI_CODING_AGENT_SESSION_DIR") or "", home)
     if named is not None and not named.is_relative_to(places[0]):
         places.append(named)
     return places
+
+
+def is_own(directory: Path) -> bool:
+    """Return whether a directory is pi's alone: where it keeps its sessions, or a copy of that.
+
+    That is also the directory of a project, which has a name that only pi gives.
+    """
+    if directory in own_places():
+        return True
+    above, name = directory.parent, directory.name
+    if name == HOME or (name, above.name) == (_AGENT, HOME):
+        return (directory / ("" if name == _AGENT else _AGENT) / _SESSIONS).is_dir()
+    if name == _SESSIONS:
+        return any(_is_project(directory / inner) for inner in _names(directory))
+    return _is_project(directory)
+
+
+def _is_project(directory: Path) -> bool:
+    """Whether a directory has the name of one for a project, and a session."""
+    if not _PROJECT.fullmatch(directory.name):
+        return False
+    return any(_NAME.fullmatch(name) for name in _names(directory))
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
 
 
 def _expanded(named: str, home: str) -> Path | None:
