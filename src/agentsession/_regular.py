@@ -55,6 +55,22 @@ def check_regular(path: str | os.PathLike[str]) -> None:
         raise OSError(errno.EINVAL, _REASON, os.fspath(path))
 
 
+def check_replaceable(path: str | os.PathLike[str]) -> None:
+    """Return when another file may take a path's place: there is none, or a regular one.
+
+    A directory is let pass; the system refuses that.
+
+    Raises:
+        OSError: ``EINVAL`` when a device, a pipe or a socket is there, or behind a link.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, _REASON, os.fspath(path))
+
+
 def open_regular(path: str | os.PathLike[str], buffering: int = -1) -> BinaryIO:
     """Return a regular file, open for reading bytes.
 

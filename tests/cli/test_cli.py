@@ -221,16 +221,20 @@ def test_a_full_device_is_an_error(session_file: Path, arguments: list[str]) -> 
             check=False,
         )
     assert done.returncode == 1
-    assert done.stderr == b"agentsession: no space left on device\n"
+    assert done.stderr == b"agentsession: standard output: no space left on device\n"
 
 
-def test_closed_streams_are_no_traceback(session_file: Path) -> None:
-    quoted = " ".join(f"'{part}'" for part in command("verify", session_file))
-    for closed, code in ((">&-", 0), (">&- 2>&-", 0), ("2>&-", 0)):
+@pytest.mark.parametrize("arguments", [["verify"], ["verify", "--json"], ["show", "--json"]])
+def test_closed_streams_are_an_error_and_no_traceback(
+    session_file: Path, arguments: list[str]
+) -> None:
+    quoted = " ".join(f"'{part}'" for part in command(*arguments, session_file))
+    told = b"agentsession: standard output: bad file descriptor\n"
+    for closed, code, err in ((">&-", 1, told), (">&- 2>&-", 1, b""), ("2>&-", 0, b"")):
         done = subprocess.run(
             ["sh", "-c", f"{quoted} {closed}"], capture_output=True, env=environment(), check=False
         )
-        assert (done.returncode, done.stderr) == (code, b"")
+        assert (done.returncode, done.stderr) == (code, err)
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
@@ -258,26 +262,27 @@ def test_names_that_are_not_unicode(call: Caller, session_file: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
-def test_interrupted(tmp_path: Path) -> None:
-    fifo = tmp_path / "never-written"
-    os.mkfifo(fifo)
+def test_interrupted() -> None:
     with subprocess.Popen(
-        command("show", fifo),
+        command("show", "/dev/stdin"),
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment({"PYTHONUNBUFFERED": "1"}),
     ) as process:
-        # Opening the other end returns once the command is waiting for us.
-        writer = os.open(fifo, os.O_WRONLY)
-        time.sleep(0.05)
+        assert process.stdin is not None
+        # More than a pipe holds: when it is written the command is reading.
+        process.stdin.write(b" " * 300_000)
+        process.stdin.flush()
+        time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         try:
-            out, err = process.communicate(timeout=20)
+            process.wait(timeout=20)
         finally:
             process.kill()
-            os.close(writer)
+        out, err = process.communicate()
     assert (process.returncode, out) == (130, b"")
-    assert err.strip() == b"agentsession: interrupted"
+    assert err == b"agentsession: interrupted\n"
 
 
 def test_completion_scripts(call: Caller) -> None:

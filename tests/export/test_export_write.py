@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import stat
 import string
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 import agentsession as ags
 from agentsession import atif, export
+from agentsession.export.atomic import write_whole
 from agentsession.export.write import DirectoryWriter
 from agentsession.testing import SessionBuilder
 
@@ -336,3 +338,18 @@ def test_what_a_killed_run_left_is_taken_away_after_an_hour(tmp_path: Path) -> N
         os.utime(path, (1, 1))
     export.write_atif(tmp_path, documents(with_images(PNG)))
     assert [old.exists(), new.exists(), other.exists()] == [False, True, True]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_no_file_takes_the_place_of_a_pipe_or_a_device(tmp_path: Path) -> None:
+    pipe, linked = tmp_path / "pipe.jsonl", tmp_path / "linked.jsonl"
+    os.mkfifo(pipe)
+    linked.symlink_to(pipe)
+    for target in (pipe, linked):
+        with (
+            pytest.raises(ags.errors.StoreFailed, match="not a regular file"),
+            write_whole(target),
+        ):
+            pass
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert sorted(os.listdir(tmp_path)) == ["linked.jsonl", "pipe.jsonl"]

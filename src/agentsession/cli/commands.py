@@ -66,6 +66,16 @@ class Group(click.Group):
         super().__init__(*args, **kwargs)
         self.rooms = rooms
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Ctrl-C comes out as :class:`click.Abort`.
+
+        Of another interrupt click would make an empty line before it says the same.
+        """
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise click.Abort from None
+
     def get_help_option(self, ctx: click.Context) -> click.Option:
         """Return the option that prints the help."""
         return _help_option()

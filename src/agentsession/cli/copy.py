@@ -16,7 +16,7 @@ import click
 
 from agentsession.cli import sources
 from agentsession.cli.commands import Command, allow_newer_option, complete_file, json_option
-from agentsession.cli.output import Output, complain, note, open_output, open_plain
+from agentsession.cli.output import Output, complain, open_output, open_plain
 from agentsession.cli.progress import Progress
 from agentsession.cli.report import Report
 from agentsession.findings import Finding
@@ -109,7 +109,7 @@ def _copied(
                 )
             except KeyboardInterrupt:
                 progress.clear()
-                note("what was copied so far is in the target; run the copy again to go on")
+                complain("what was copied so far is in the target; run the copy again to go on")
                 raise
 
 

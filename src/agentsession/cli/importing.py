@@ -203,7 +203,7 @@ def _resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        note("what was imported so far is in the store; run the import again to go on")
+        complain("what was imported so far is in the store; run the import again to go on")
         raise
 
 

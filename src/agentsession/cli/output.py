@@ -7,6 +7,7 @@ rest is still made. When the reader has gone away (``| head``), the rest is drop
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from types import TracebackType
@@ -37,7 +38,7 @@ class Output:
         self._pieces: list[str] = []
         self._size = 0
         self._limit = _FIRST_PIECE
-        self.closed = stream is None
+        self.closed = False
 
     def line(self, *spans: Span) -> None:
         """Write one line. Whatever a terminal would act on is escaped first."""
@@ -63,13 +64,20 @@ class Output:
         self.write(data)
 
     def write(self, data: bytes) -> None:
-        """Write bytes as they are, behind everything flushed so far."""
-        if self.closed or self._stream is None or not data:
+        """Write bytes as they are, behind everything flushed so far.
+
+        Raises:
+            OSError: when they cannot be written, other than because nobody reads them; it
+                names where they were to go.
+        """
+        if self.closed or not data:
             return
         try:
             _write_all(self._stream, data)
         except BrokenPipeError:
             self.closed = True
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, _name_of(self._stream)) from error
 
     def __enter__(self) -> Self:
         return self
@@ -89,8 +97,17 @@ def _encoding_of(stream: IO[str] | None) -> str:
     return "utf-8" if encoding.lower() in ("ascii", "us-ascii", "ansi_x3.4-1968") else encoding
 
 
-def _write_all(stream: IO[str], data: bytes) -> None:
+def _name_of(stream: IO[str] | None) -> str:
+    if stream is None or stream is sys.stdout:
+        return "standard output"
+    return str(getattr(stream, "name", "")) or "the output"
+
+
+def _write_all(stream: IO[str] | None, data: bytes) -> None:
     """Write past Python's own buffers: what fails there would be tried again at exit."""
+    if stream is None:
+        # The process was started with it closed, and Python has no stream for it.
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     descriptor = _descriptor(stream)
     if descriptor is None:
         stream.write(data.decode(_encoding_of(stream), "replace"))

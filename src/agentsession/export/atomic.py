@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from agentsession._regular import check_replaceable
 from agentsession.errors import StoreFailed
 
 
@@ -26,8 +27,11 @@ def write_whole(target: Path) -> Iterator[BinaryIO]:
     Until then it has a name of its own beside the target; after an error it is removed.
 
     Raises:
-        StoreFailed: when it cannot be written.
+        StoreFailed: when it cannot be written, or is a device, a pipe or a socket, whose
+            place no file is to take.
     """
+    with _failing(target):
+        check_replaceable(target)
     unfinished = target.parent / f".{secrets.token_hex(8)}.unfinished"
     try:
         with _failing(target), _replacing(target, unfinished) as file:
