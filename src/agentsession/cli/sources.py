@@ -21,6 +21,7 @@ import click
 
 from agentsession.cli.output import complain
 from agentsession.errors import AgentSessionError, NoSession
+from agentsession.findings import merged
 from agentsession.reading import read
 from agentsession.session import Session
 
@@ -123,12 +124,12 @@ def session_path(source: str, session_id: str = "", *, allow_newer: bool = False
 
 
 def tell_damages(found: Salvaged) -> None:
-    """Name on standard error what was damaged; the first ones where there are many."""
-    for damage in found.damages[:_TOLD]:
-        complain(str(damage))
-    more = len(found.damages) - _TOLD
-    if more > 0:
-        complain(f"{more} more {damages(more)}; agentsession repair lists them all")
+    """Name on standard error what was damaged: each kind once, where it is first, and how often."""
+    told = merged(damage.finding for damage in found.damages)
+    for finding in told[:_TOLD]:
+        complain(str(finding))
+    if len(found.damages) > min(len(told), _TOLD):
+        complain(f"{len(found.damages)} damages in all; agentsession repair lists each of them")
 
 
 def damages(number: int) -> str:

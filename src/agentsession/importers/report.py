@@ -8,9 +8,10 @@ Spec: decisions B4 and D11, design decision 11.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO, Final
 
 from agentsession import text
@@ -34,6 +35,9 @@ SOURCE_FAILED: Final = "source-failed"
 NOT_ACCOUNTED: Final = "records-not-accounted"
 
 _SHOWN: Final = 20
+_LINE: Final = re.compile(r":[0-9]+\Z")
+"""Behind the name of a file, which line of it."""
+
 _PATHS: Final = 3
 
 
@@ -299,12 +303,25 @@ class ImportReport(Report):
         alarms = self.more["alarms"]
         if alarms:
             yield "could not be read, or does not add up:"
-            for alarm in alarms[:_SHOWN]:
-                yield f"  {alarm['where']}: {alarm['sentence']}"
-            if len(alarms) > _SHOWN:
-                yield f"  and {len(alarms) - _SHOWN} more; --report json lists them all"
+            groups = _grouped(alarms)
+            yield from (f"  {group}" for group in groups[:_SHOWN])
+            unseen = sum(group.count for group in groups[_SHOWN:])
+            if unseen:
+                yield f"  and {unseen} more"
+            if len(alarms) > min(len(groups), _SHOWN):
+                yield "  --report json lists them all"
         if self.totals["dry_run"]:
             yield "dry run: nothing was written"
+
+
+def _grouped(alarms: Iterable[Mapping[str, Any]]) -> list[Finding]:
+    """Alarms that say the same of one file as one: where it is first, and how often."""
+    kept: dict[tuple[str, str], Finding] = {}
+    for alarm in alarms:
+        key = (_LINE.sub("", alarm["where"]), alarm["sentence"])
+        first = kept.get(key) or Finding(alarm["code"], key[1], alarm["where"], 0)
+        kept[key] = replace(first, count=first.count + alarm["count"])
+    return list(kept.values())
 
 
 def _line(name: str, counted: Mapping[str, int], always: Sequence[str]) -> str:
