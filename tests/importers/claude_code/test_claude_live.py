@@ -243,3 +243,18 @@ def test_what_a_turn_took_in_stands_in_a_result(tmp_path: Path) -> None:
     told = "b\n\nThe user sent the following message: And more"
     sent = [user("Go"), said(call("t1")), user(result("t1", told))]
     assert verdicts(tmp_path, {1: sent[:1], 2: sent}) == {1: "rebuilt 0", 2: "rebuilt 1"}
+
+
+@pytest.mark.parametrize(("version", "is_kept"), [("2.1.23", True), ("2.1.41", False)])
+def test_thinking_alone_was_sent_until(tmp_path: Path, version: str, is_kept: bool) -> None:
+    log = Log(version=version)
+    log.user("u1", "Go")
+    thought = {"type": "thinking", "thinking": "Hm", "signature": "S"}
+    log.block("a1", "msg_0001", thought)
+    log.user("u2", "[Request interrupted by user]")
+    log.user("u3", "On")
+    log.say("a2", "msg_0002", "Done.")
+    log.write(tmp_path)
+    after = user("[Request interrupted by user]", "On")
+    sent = [user("Go"), said(thought), after] if is_kept else [user("Go"), after]
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: sent})

@@ -48,7 +48,7 @@ class Rules:
     @property
     def thinking_only_sent(self) -> bool:
         """An answer of thinking blocks alone is sent."""
-        return self.version < (2, 1, 45)
+        return self.version < (2, 1, 41)
 
     @property
     def blank_lost_on_resume(self) -> bool:
