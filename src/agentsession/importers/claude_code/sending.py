@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 from agentsession.importers.claude_code import names
@@ -78,6 +79,7 @@ class Sending:
         self._prompt = prompt
         self._starts = starts or {}
         self._own = own
+        self._untimely: bool | None = None
         self._turns = _turns(transcript)
         self._sent: dict[tuple[int, Rules, int, bool, bool, bool], list[Hashable]] = {}
 
@@ -219,10 +221,20 @@ class Sending:
 
     def resumed(self, stretch: Stretch, rules: Rules, answer: Answer) -> bool:
         """Return whether a new process lost, or put elsewhere, what the chain passes by."""
-        if not (rules.loader_follows_parents or rules.loader_adds_by_time):
+        if not (rules.loader_follows_parents or (rules.loader_adds_by_time and self._unsorted())):
             return False
         records = self._transcript.records
         return starts_process(records, stretch.chain, answer.first, self._starts)
+
+    def _unsorted(self) -> bool:
+        """Whether results of an answer stand in another order than that of their times."""
+        if self._untimely is None:
+            self._untimely = any(
+                (one.nanoseconds or 0) > (other.nanoseconds or 0)
+                for answer in self._transcript.answers
+                for one, other in pairwise(answer.results)
+            )
+        return self._untimely
 
     def whole(
         self,
