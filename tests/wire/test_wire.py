@@ -183,6 +183,21 @@ def test_summaries_of_one_reasoning_are_one_item() -> None:
     assert [item["summary"][0]["text"] for item in apart] == ["Second.", "Other."]
 
 
+def test_what_responses_keeps_may_be_named_by_its_id() -> None:
+    first = reasoning("First.", metadata={"openai": {"itemId": "rs_1"}})
+    second = text("A", metadata={"openai": {"itemId": "msg_1"}})
+    profile = Profile(foreign=Foreign.WHOLE, references=True)
+    pieces = [first, first, second, call(), output("a.txt")]
+    assert [item.get("id") for item in wire.responses_input(pieces, OTHER, profile)] == [
+        "rs_1",
+        "msg_1",
+        None,
+        None,
+    ]
+    itself = wire.responses_input(pieces, Target("openai", "m"), profile)
+    assert [item.get("type") for item in itself] == [None, "function_call", "function_call_output"]
+
+
 def test_texts_on_responses_carry_what_their_provider_wants_back() -> None:
     mine = {"metadata": {"openai": {"itemId": "msg_1", "phase": "commentary"}}}
     pieces = [text("", **mine), text("A", **mine), text("")]

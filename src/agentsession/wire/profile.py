@@ -60,6 +60,7 @@ class Profile:
         name: the agent and release, for people.
         foreign: what becomes of another model's reasoning.
         space_renamed: what stands in a name space of the target's provider is the wire's own.
+        references: but by the provider ``openai`` itself, what Responses keeps is named by its id.
         media: where media in a tool's output goes.
         media_lead: the text before media beside a result; ``{tool}`` is the call's tool.
         reasoning_member: the member of a chat message that holds reasoning; empty for none.
@@ -81,6 +82,7 @@ class Profile:
     name: str = ""
     foreign: Foreign = Foreign.DROP
     space_renamed: bool = False
+    references: bool = False
     media: Media = Media.FITTING
     media_lead: str = "Attached media from tool result:"
     reasoning_member: str = "reasoning_content"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from agentsession import text as json_text
 from agentsession.wire import media
@@ -22,6 +22,9 @@ from agentsession.wire.turns import (
     turns,
 )
 
+_SPACE: Final = "openai"
+"""The name space of what this wire wants back; also the provider that is asked to keep nothing."""
+
 
 def responses_input(
     pieces: Sequence[Piece], target: Target | None = None, profile: Profile = DEFAULT
@@ -36,9 +39,9 @@ def responses_input(
     if spelled is not None:
         return spelled
     found: list[dict[str, Any]] = []
-    for turn in turns(pieces, target, profile, media_fits=True, space="openai"):
+    for turn in turns(pieces, target, profile, media_fits=True, space=_SPACE):
         if turn.role == ASSISTANT:
-            found.extend(_assistant(turn, profile))
+            found.extend(_assistant(turn, profile, _referring(profile, target)))
         elif turn.role == TOOL:
             found.extend(_result(result) for result in turn.content)
         else:
@@ -47,10 +50,25 @@ def responses_input(
     return found
 
 
-def _assistant(turn: Turn, profile: Profile) -> Iterator[dict[str, Any]]:
+def _referring(profile: Profile, target: Target) -> bool:
+    """Return whether what the provider keeps is named by its id instead of sent."""
+    return profile.references and target.provider != _SPACE
+
+
+def _reference(piece: Piece) -> str:
+    origin = piece.origin
+    return origin.told("itemId") if origin.space == _SPACE else ""
+
+
+def _assistant(turn: Turn, profile: Profile, referring: bool) -> Iterator[dict[str, Any]]:
     told: set[str] = set()
     for part in turn.content:
-        if isinstance(part, Text):
+        kept = _reference(part.piece) if referring else ""
+        if kept:
+            if kept not in told:
+                yield {"type": "item_reference", "id": kept}
+            told.add(kept)
+        elif isinstance(part, Text):
             if not part.text and not part.own:
                 continue
             text = {"type": "output_text", "text": part.text}

@@ -108,6 +108,7 @@ def profile_of(release: str) -> Profile:
         name=f"opencode {release}".strip(),
         foreign=Foreign.TEXT if late else foreign,
         space_renamed=version > (1, 1, 16),
+        references=version <= (1, 1, 16),
         media=media,
         media_lead=lead,
         reasoning_member="reasoning_content" if version >= (1, 1, 50) else "",
