@@ -459,6 +459,14 @@ def test_summaries_of_one_reasoning_are_one_item_up_to_1_15(version: str, joined
     assert [part["text"] for part in sent[1]["summary"]] == (["1", "2"] if joined else ["2"])
 
 
+@pytest.mark.parametrize("version", ["1.0.185", "1.18.33"])
+def test_an_empty_text_beside_others_is_not_sent(version: str) -> None:
+    built = Build()
+    built.user("A", said(""))
+    last = built.answer(said("One"))
+    assert contents(from_store(built, version=version), last) == ["A"]
+
+
 # Input that waits.
 
 

@@ -165,6 +165,8 @@ def _lower_user(lowered: Lowered, rules: Rules) -> None:
             if part.type == names.PART_FILE and said.get("filename") == part.filename:
                 rest.pop("filename", None)
         lowered.beside[place] = {"id": found.id, **rest}
+    # An empty text beside others is sent by no release.
+    content = [part for part in content if part.get("text") != ""] or content
     if content:
         name = lowered.record.id
         unit = Unit((name, ""), user_item(name, content), hidden=hidden)
