@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from agentsession.entries import ItemEntry, ResponseEntry
+from agentsession.earlier_records import EarlierRecords
+from agentsession.entries import Entry, ItemEntry, ResponseEntry
 from agentsession.errors import CallRejected, InvalidEntry, ReasonMismatch, RecordMissing
 from agentsession.header import Header
 from agentsession.record_entries import (
@@ -22,7 +23,6 @@ from agentsession.runs import (
     open_run,
     runs,
     segment_reason,
-    verify_records,
 )
 from agentsession.testing import SessionBuilder
 
@@ -36,6 +36,15 @@ def started(*records: str, format: str = "agentsession/0.3") -> SessionBuilder: 
     build.start()
     build.user("Go")
     return build
+
+
+def verify_records(path: list[Entry], header: Header) -> tuple[str, ...]:
+    check = EarlierRecords(header)
+    for entry in path:
+        check.feed(entry)
+    if (problem := check.problem()) is not None:
+        raise problem
+    return check.notes()
 
 
 # The partition.

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agentsession import normalise, versions
+from agentsession._undoing import Journal
 from agentsession.entries import Entry, ItemEntry
 from agentsession.header import Header
 from agentsession.items import Item
@@ -181,7 +182,6 @@ class CallLog:
     call whose item entry is its target.
 
     Attributes:
-        pending: the ids of the calls without an output, in call order.
         responses: the ``response`` members of the entries that hold a call.
         outputs: how many function call outputs were seen, with a call or without.
         mistargeted: decisions and dispatches whose target is not the call they name.
@@ -189,22 +189,36 @@ class CallLog:
     Spec: context 8.1, later drafts 10.1.
     """
 
-    pending: dict[str, None] = field(default_factory=dict)
     responses: set[str] = field(default_factory=set)
     outputs: int = 0
     mistargeted: list[DecisionEntry | DispatchEntry] = field(default_factory=list)
+    journal: Journal = field(default_factory=Journal, repr=False)
     _order: list[_Progress] = field(default_factory=list)
     _latest: dict[str, _Progress] = field(default_factory=dict)
     _by_entry: dict[str, _Progress] = field(default_factory=dict)
+    # By the place of the call, for what is taken back may stand in another order.
+    _pending: dict[str, int] = field(default_factory=dict)
 
-    def feed(self, entry: Entry) -> None:
-        """Take the next entry of the path."""
+    @property
+    def pending(self) -> list[str]:
+        """The ids of the calls without an output, in call order."""
+        return sorted(self._pending, key=self._pending.__getitem__)
+
+    @property
+    def waits(self) -> bool:
+        """Whether some call has no output."""
+        return bool(self._pending)
+
+    def feed(self, entry: Entry) -> int | None:
+        """Take the next entry of the path; return the place of the call that it changed."""
         if isinstance(entry, ItemEntry):
-            self._feed_item(entry)
-        elif isinstance(entry, (DecisionEntry, DispatchEntry)):
+            return self._feed_item(entry)
+        if isinstance(entry, (DecisionEntry, DispatchEntry)):
             progress = self._named(entry)
             if progress is not None:
-                progress.take(entry)
+                progress.take(entry, self.journal)
+                return progress.place
+        return None
 
     def _named(self, entry: DecisionEntry | DispatchEntry) -> _Progress | None:
         """The call that a decision or dispatch is about."""
@@ -213,33 +227,42 @@ class CallLog:
             return latest
         found = self._by_entry.get(entry.target)
         if found is None or found.call_id != entry.call_id:
-            self.mistargeted.append(entry)
+            self.journal.append(self.mistargeted, entry)
         return found or latest
 
-    def _feed_item(self, entry: ItemEntry) -> None:
+    def _feed_item(self, entry: ItemEntry) -> int | None:
         item = entry.item
         kind = call_part(item)
         if kind == CALL_TYPE:
             later = versions.has_later_calls(entry.version)
             if later or item.call_id not in self._latest:
-                self._open(_Progress(entry, item.call_id, later))
+                return self._open(_Progress(entry, item.call_id, later, len(self._order)))
         elif kind == OUTPUT_TYPE:
-            self.outputs += 1
+            self.journal.let(self, "outputs", self.outputs + 1)
             progress = self._latest.get(item.call_id)
             if progress is not None and progress.output is None:
-                progress.output = entry
-                self.pending.pop(item.call_id, None)
+                self.journal.let(progress, "output", entry)
+                self.journal.drop(self._pending, item.call_id)
+                return progress.place
+        return None
 
-    def _open(self, progress: _Progress) -> None:
-        self._order.append(progress)
-        self._latest[progress.call_id] = progress
-        self._by_entry[progress.entry.id] = progress
-        self.pending[progress.call_id] = None
-        self.responses.add(progress.entry.response)
+    def _open(self, progress: _Progress) -> int:
+        journal, call_id = self.journal, progress.call_id
+        journal.append(self._order, progress)
+        journal.put(self._latest, call_id, progress)
+        journal.put(self._by_entry, progress.entry.id, progress)
+        if call_id not in self._pending:
+            journal.put(self._pending, call_id, progress.place)
+        journal.add(self.responses, progress.entry.response)
+        return progress.place
 
     def call(self, call_id: str) -> Call:
         """Return the latest call with an id that was seen, as it stands now."""
         return self._latest[call_id].call()
+
+    def at(self, place: int) -> Call:
+        """Return the call at a place in the order of their items, as it stands now."""
+        return self._order[place].call()
 
     def call_at(self, entry_id: str) -> Call | None:
         """Return the call in an item entry, as it stands now, if it was seen."""
@@ -266,22 +289,24 @@ class _Progress:
     entry: ItemEntry
     call_id: str
     later: bool
+    place: int
     steps: list[DecisionEntry | DispatchEntry] = field(default_factory=list)
     dispatch: DispatchEntry | None = None
     output: ItemEntry | None = None
     after_reject: bool = False
 
-    def take(self, step: DecisionEntry | DispatchEntry) -> None:
+    def take(self, step: DecisionEntry | DispatchEntry, journal: Journal) -> None:
         if isinstance(step, DispatchEntry):
             if self.dispatch is not None and not self.later:
                 return
-            self.after_reject |= any(
+            if any(
                 earlier.verdict == "reject"
                 for earlier in self.steps
                 if isinstance(earlier, DecisionEntry)
-            )
-            self.dispatch = self.dispatch or step
-        self.steps.append(step)
+            ):
+                journal.let(self, "after_reject", value=True)
+            journal.let(self, "dispatch", self.dispatch or step)
+        journal.append(self.steps, step)
 
     def call(self) -> Call:
         return Call(

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from agentsession._undoing import Journal
 from agentsession.calls import Call, CallLog
-from agentsession.entries import Entry, ResponseEntry
+from agentsession.entries import Entry, ItemEntry, ResponseEntry
 from agentsession.record_entries import DispatchEntry, RunEntry
 from agentsession.vocabulary import RunReason, RunSource
 
@@ -22,6 +23,7 @@ class RunFacts:
     """A path fed entry by entry, and what the run that began last holds.
 
     Attributes:
+        journal: what changes it.
         log: the calls of the path.
         own: the run's calls, by their item entry, with their place among the path's calls.
         takes_up: whether the first output, decision or dispatch of the run is about a call
@@ -29,56 +31,75 @@ class RunFacts:
         is_empty: whether the run holds nothing but its start and its end.
     """
 
-    log: CallLog = field(default_factory=CallLog)
+    journal: Journal = field(default_factory=Journal, repr=False)
+    log: CallLog = field(init=False)
     own: dict[str, int] = field(default_factory=dict)
     takes_up: bool | None = None
     is_empty: bool = True
+    _open: dict[str, int] = field(default_factory=dict)
     _places: dict[str, int] = field(default_factory=dict)
     _last: ResponseEntry | None = None
     _last_on_path: ResponseEntry | None = None
     _settles: bool = False
     _since: int = 0
 
+    def __post_init__(self) -> None:
+        self.log = CallLog(journal=self.journal)
+
     def begin(self) -> None:
         """Start a run: what was fed so far lies before it."""
-        self.own = {}
-        self.takes_up = None
-        self.is_empty = True
-        self._last = None
-        self._settles = False
-        self._since = len(self._places)
+        let = self.journal.let
+        let(self, "own", {})
+        let(self, "_open", {})
+        let(self, "takes_up", None)
+        let(self, "is_empty", value=True)
+        let(self, "_last", None)
+        let(self, "_settles", value=False)
+        let(self, "_since", len(self._places))
 
-    def feed(self, entry: Entry) -> None:
-        """Take the next entry of the path."""
+    def feed(self, entry: Entry) -> int | None:
+        """Take the next entry of the path; return the place of the call that it changed."""
         if isinstance(entry, RunEntry):
-            return
-        self.is_empty = False
+            return None
+        journal = self.journal
+        if self.is_empty:
+            journal.let(self, "is_empty", value=False)
         call = self.log.call_about(entry)
-        self.log.feed(entry)
+        changed = self.log.feed(entry)
         if call is not None:
             self._take_up(entry, call)
-        elif self.log.call_at(entry.id) is not None:
-            self._places[entry.id] = self.own[entry.id] = len(self._places)
+        elif changed is not None:
+            place = len(self._places)
+            for places in (self._places, self.own, self._open):
+                journal.put(places, entry.id, place)
         elif isinstance(entry, ResponseEntry):
-            self._last = self._last_on_path = entry
+            journal.let(self, "_last", entry)
+            journal.let(self, "_last_on_path", entry)
+        return changed
 
     def _take_up(self, entry: Entry, call: Call) -> None:
-        place = self._places[call.entry.id]
-        self.own[call.entry.id] = place
-        if not isinstance(entry, DispatchEntry):
-            self._settles = True
+        journal, call_entry = self.journal, call.entry.id
+        place = self._places[call_entry]
+        journal.put(self.own, call_entry, place)
+        if isinstance(entry, ItemEntry):
+            journal.drop(self._open, call_entry)
+        elif call.pending:
+            journal.put(self._open, call_entry, place)
+        if not isinstance(entry, DispatchEntry) and not self._settles:
+            journal.let(self, "_settles", value=True)
         if self.takes_up is None:
-            self.takes_up = place < self._since and call.pending
+            journal.let(self, "takes_up", place < self._since and call.pending)
 
     def calls(self) -> list[Call]:
         """Return the run's calls as they stand on the path, in its order."""
-        ids = sorted(self.own, key=lambda entry_id: self.own[entry_id])
-        found = (self.log.call_at(entry_id) for entry_id in ids)
-        return [call for call in found if call is not None]
+        return [self.log.at(place) for place in sorted(self.own.values())]
 
     def pending(self) -> tuple[str, ...]:
         """Return the ids of the run's calls that have no output on the path."""
-        return tuple(call.id for call in self.calls() if call.pending)
+        return tuple(call.id for call in self._unanswered())
+
+    def _unanswered(self) -> list[Call]:
+        return [self.log.at(place) for place in sorted(self._open.values())]
 
     def source(self) -> str:
         """Return why the run began, by what it holds."""
@@ -101,14 +122,14 @@ class RunFacts:
         last = self._last
         if last is not None and last.error is not None:
             return RunReason.ERROR
-        pending = [call for call in self.calls() if call.pending]
+        pending = self._unanswered()
         if any(call.held for call in pending) and not any(call.in_flight for call in pending):
             return RunReason.INPUT_REQUIRED
         if pending or (last is not None and last.incomplete is not None):
             return RunReason.ABORTED
         if last is not None and not self._made_calls(last):
             return RunReason.DONE
-        if self._made_calls(self._last_on_path) and not self.log.pending and self._settles:
+        if self._made_calls(self._last_on_path) and not self.log.waits and self._settles:
             return RunReason.STOPPED
         return RunReason.ABORTED
 

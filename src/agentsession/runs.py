@@ -10,13 +10,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from agentsession import versions
-from agentsession.calls import Call, CallLog
-from agentsession.entries import Entry, ItemEntry, ResponseEntry
-from agentsession.errors import CallRejected, InvalidEntry, ReasonMismatch, RecordMissing
+from agentsession.calls import Call
+from agentsession.earlier_runs import (
+    SegmentFacts,
+    earlier_reason,
+    earliest_reason,
+    segment_facts,
+)
+from agentsession.entries import Entry, ItemEntry
+from agentsession.errors import InvalidEntry, ReasonMismatch
 from agentsession.header import Header
 from agentsession.later_runs import RunFacts, facts_of
 from agentsession.members import Version
-from agentsession.record_entries import DecisionEntry, QueuedEntry, RunEntry
+from agentsession.record_entries import QueuedEntry, RunEntry
 
 DONE = "done"
 STOPPED = "stopped"
@@ -72,7 +78,11 @@ class Run:
 
         Spec: context 8.1, later drafts 10.4.
         """
-        return self._later().calls() if self.by_later_rules else _facts(self.segment).log.calls()
+        return (
+            self._later().calls()
+            if self.by_later_rules
+            else segment_facts(self.segment).log.calls()
+        )
 
     def pending(self) -> tuple[str, ...]:
         """Return the ids of its calls without an output, in order.
@@ -91,11 +101,11 @@ class Run:
 
     def earlier_pending(self) -> tuple[str, ...]:
         """Return the calls on the segment without an output on it, the rule up to 0.4."""
-        return tuple(_facts(self.segment).log.pending)
+        return tuple(segment_facts(self.segment).log.pending)
 
     def earlier_reason(self) -> str:
         """Return the end reason by the rules of 0.3, whatever the version."""
-        return _reason(_facts(self.segment), _facts(self.path))
+        return earlier_reason(segment_facts(self.segment), segment_facts(self.path))
 
     def _later(self) -> RunFacts:
         return facts_of(self.path, self.stop - len(self.segment))
@@ -117,46 +127,10 @@ class Run:
             return ""
         if self.by_later_rules:
             facts = self._later()
-            check_end(self, self.end, facts.reason(), facts.pending())
+            check_end(self.id, self.end, facts.reason(), facts.pending())
             return ""
-        segment = _facts(self.segment)
-        return _check(self, self.end, segment, _reason(segment, _facts(self.path)), header)
-
-
-@dataclass(slots=True)
-class _Facts:
-    """What the cascades of context 9.3 ask about a stretch of a path."""
-
-    log: CallLog = field(default_factory=CallLog)
-    last: ResponseEntry | None = None
-    decisions: int = 0
-
-    def feed(self, entry: Entry) -> None:
-        self.log.feed(entry)
-        if isinstance(entry, ResponseEntry):
-            self.last = entry
-        elif isinstance(entry, DecisionEntry):
-            self.decisions += 1
-
-    @property
-    def last_has_calls(self) -> bool:
-        return self.last is not None and self.has_calls_of(self.last)
-
-    def has_calls_of(self, response: ResponseEntry) -> bool:
-        return response.response_id in self.log.responses
-
-    @property
-    def waits(self) -> bool:
-        """Some pending call is held, and no pending call was dispatched."""
-        pending = [self.log.call(call_id) for call_id in self.log.pending]
-        return any(call.held for call in pending) and not any(call.dispatch for call in pending)
-
-
-def _facts(entries: Sequence[Entry]) -> _Facts:
-    facts = _Facts()
-    for entry in entries:
-        facts.feed(entry)
-    return facts
+        segment, path = segment_facts(self.segment), segment_facts(self.path)
+        return check_earlier_end(self.id, self.end, segment, path, header)
 
 
 def compute_reason(segment: Sequence[Entry], path: Sequence[Entry] | None = None) -> str:
@@ -171,24 +145,8 @@ def compute_reason(segment: Sequence[Entry], path: Sequence[Entry] | None = None
     if segment and versions.has_later_calls(segment[0].version):
         whole = segment if path is None else path
         return facts_of(whole, len(whole) - len(segment)).reason()
-    facts = _facts(segment)
-    return _reason(facts, facts if path is None else _facts(path))
-
-
-def _reason(segment: _Facts, path: _Facts) -> str:
-    last = segment.last
-    if last is not None and last.error is not None:
-        return ERROR
-    if segment.waits:
-        return INPUT_REQUIRED
-    if segment.log.pending or (last is not None and last.incomplete is not None):
-        return ABORTED
-    if last is not None and not path.has_calls_of(last):
-        return DONE
-    answered = segment.decisions or segment.log.outputs
-    if path.last_has_calls and not path.log.pending and answered:
-        return STOPPED
-    return ABORTED
+    facts = segment_facts(segment)
+    return earlier_reason(facts, facts if path is None else segment_facts(path))
 
 
 def segment_reason(segment: Sequence[Entry]) -> str:
@@ -196,18 +154,7 @@ def segment_reason(segment: Sequence[Entry]) -> str:
 
     Spec: context 9.3, the 0.2 cascade.
     """
-    return _segment_reason(_facts(segment))
-
-
-def _segment_reason(segment: _Facts) -> str:
-    last = segment.last
-    if last is not None and last.error is not None:
-        return ERROR
-    if segment.waits:
-        return INPUT_REQUIRED
-    if segment.log.pending or last is None or last.incomplete is not None:
-        return ABORTED
-    return STOPPED if segment.last_has_calls else DONE
+    return earliest_reason(segment_facts(segment))
 
 
 def runs(path: Sequence[Entry]) -> list[Run]:
@@ -264,56 +211,48 @@ def end_run(path: Sequence[Entry], reason: str, ref: str = "") -> RunEntry:
     return RunEntry.end(run.id, reason, ref, run.pending())
 
 
-def verify_records(path: Sequence[Entry], header: Header) -> tuple[str, ...]:
-    """Check the runs and calls on a path by the rules up to 0.4; return notes.
+def check_earlier_end(
+    run_id: str,
+    end: RunEntry,
+    segment: SegmentFacts,
+    path: SegmentFacts,
+    header: Header | None,
+) -> str:
+    """Check the end of a run by the rules up to 0.4; return a note that is no error, or ``""``.
 
-    Spec: context 10.
+    Args:
+        run_id: the run.
+        end: its end.
+        segment: what its segment says.
+        path: what the path to its end says.
+        header: the session's header, if it is known.
+
+    Spec: context 9.3 and 9.4.
 
     Raises:
-        ReasonMismatch: when a run's end disagrees with its segment.
-        CallRejected: when a rejected call was dispatched.
-        RecordMissing: when a promised dispatch is not there.
+        ReasonMismatch: when the end says something else.
     """
-    trail = tuple(path)
-    whole = _Facts()
-    fed = 0
-    notes = []
-    for run in runs(trail):
-        # The path's facts at the end of each run come from one pass over all of it.
-        for entry in trail[fed : run.stop]:
-            whole.feed(entry)
-        fed = run.stop
-        if run.end is not None:
-            segment = _facts(run.segment)
-            notes.append(_check(run, run.end, segment, _reason(segment, whole), header))
-    for entry in trail[fed:]:
-        whole.feed(entry)
-    for call in whole.log.calls():
-        _check_call(call, header)
-    return tuple(filter(None, notes))
-
-
-def _check(run: Run, end: RunEntry, segment: _Facts, expected: str, header: Header | None) -> str:
     note = ""
     by_segment = ""
+    expected = earlier_reason(segment, path)
     if end.reason not in UNCOMPUTED and end.reason != expected:
         old_rules = header is not None and header.version <= _SEGMENT_RULE
-        by_segment = _segment_reason(segment) if old_rules else ""
+        by_segment = earliest_reason(segment) if old_rules else ""
     if by_segment and by_segment == end.reason:
         note = (
-            f'run {run.id} ends with reason "{end.reason}" by the rules of 0.2; those of 0.3 say '
+            f'run {run_id} ends with reason "{end.reason}" by the rules of 0.2; those of 0.3 say '
             f'"{expected}"'
         )
         expected = by_segment
-    check_end(run, end, expected, tuple(segment.log.pending))
+    check_end(run_id, end, expected, tuple(segment.log.pending))
     return note
 
 
-def check_end(run: Run, end: RunEntry, expected: str, pending: tuple[str, ...]) -> None:
+def check_end(run_id: str, end: RunEntry, expected: str, pending: tuple[str, ...]) -> None:
     """Return when the end of a run says what its entries say.
 
     Args:
-        run: the run.
+        run_id: the run.
         end: its end.
         expected: the reason by the run's entries; a written error or interruption stands.
         pending: its calls without an output.
@@ -325,18 +264,18 @@ def check_end(run: Run, end: RunEntry, expected: str, pending: tuple[str, ...]) 
     """
     if end.reason not in UNCOMPUTED and end.reason != expected:
         raise ReasonMismatch(
-            f'run {run.id} ends with reason "{end.reason}" in {end.id}, but its entries '
+            f'run {run_id} ends with reason "{end.reason}" in {end.id}, but its entries '
             f'say "{expected}"',
-            run_id=run.id,
+            run_id=run_id,
             entry_id=end.id,
             expected=expected,
             found=end.reason,
         )
     if Counter(end.pending) != Counter(pending):
         raise ReasonMismatch(
-            f"run {run.id} ends in {end.id} with pending calls {_listed(end.pending)}, but its "
+            f"run {run_id} ends in {end.id} with pending calls {_listed(end.pending)}, but its "
             f"entries leave {_listed(pending)}",
-            run_id=run.id,
+            run_id=run_id,
             entry_id=end.id,
             expected=pending,
             found=end.pending,
@@ -345,23 +284,6 @@ def check_end(run: Run, end: RunEntry, expected: str, pending: tuple[str, ...]) 
 
 def _listed(call_ids: Sequence[str]) -> str:
     return ", ".join(call_ids) if call_ids else "none"
-
-
-def _check_call(call: Call, header: Header) -> None:
-    if call.dispatch is not None and call.dispatched_after_reject:
-        raise CallRejected(
-            f"call {call.id} was rejected and then dispatched by {call.dispatch.id}",
-            call_id=call.id,
-        )
-    promised = header.has_record("dispatch")
-    if promised and call.dispatch is None and not call.pending and not call.rejected:
-        raise RecordMissing(
-            f"the header promises dispatch entries, but call {call.id} of {call.entry.id} has an "
-            "output and no dispatch",
-            record="dispatch",
-            call_id=call.id,
-            entry_id=call.entry.id,
-        )
 
 
 def open_queued(path: Sequence[Entry]) -> tuple[QueuedEntry, ...]:

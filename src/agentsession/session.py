@@ -12,13 +12,14 @@ from dataclasses import replace
 
 from agentsession import calls as call_functions
 from agentsession import context as context_functions
-from agentsession import forks, later_records, migration, verification, versions, workspaces
+from agentsession import forks, leaf_records, migration, verification, versions, workspaces
 from agentsession import runs as run_functions
 from agentsession.calls import Call
 from agentsession.context import Context
 from agentsession.entries import BranchSummaryEntry, CompactionEntry, Entry
 from agentsession.growth import Growth
 from agentsession.header import Header
+from agentsession.leaf_records import LeafRecords
 from agentsession.record_entries import EnvEntry, RunEntry
 from agentsession.runs import Run
 from agentsession.tree import TruncatedLine
@@ -147,11 +148,19 @@ class Session(Growth):
             ReasonMismatch, CallRejected, RecordMissing: the first problem found; from 0.5 on
                 also ``BadTarget``, ``CallIDRepeated`` and the other errors about calls.
         """
-        path = self._path_to(leaf)
-        if versions.has_later_calls(self.header.version):
-            elsewhere = later_records.Elsewhere(self.dispatched(), self.repeated_call_ids())
-            return later_records.verify_later_records(path, self.header, elsewhere)
-        return run_functions.verify_records(path, self.header)
+        found = leaf_records.of_path(self, self._path_to(leaf))
+        if found.error is not None:
+            raise found.error
+        return found.notes
+
+    def verify_all_records(self) -> tuple[LeafRecords, ...]:
+        """Return what :meth:`verify_records` finds on the path to each leaf, in file order.
+
+        Nothing is raised for a single leaf; the leaves share the work of what is above them.
+
+        Spec: context 10, later drafts 11.
+        """
+        return leaf_records.of_leaves(self)
 
     def substitutions(self, leaf: str | None = None) -> tuple[EnvEntry, ...]:
         """Return the env entries on the path to a leaf from which tools ran elsewhere.

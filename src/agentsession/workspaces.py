@@ -6,8 +6,10 @@ Spec: later drafts 8, substitution.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from agentsession import text
+from agentsession._undoing import Journal
 from agentsession.canonical import canonical_text
 from agentsession.entries import Entry, ResponseEntry
 from agentsession.errors import CannotHash
@@ -24,18 +26,37 @@ def substitutions(path: Sequence[Entry]) -> tuple[EnvEntry, ...]:
 
     Spec: later drafts 8.
     """
-    found = []
-    in_force = b""
-    answered = False
-    for entry in path:
+    workspaces = Workspaces()
+    return tuple(
+        entry for entry in path if workspaces.exchanged_by(entry) and isinstance(entry, EnvEntry)
+    )
+
+
+@dataclass(slots=True)
+class Workspaces:
+    """The workspace in force on a path fed entry by entry.
+
+    Attributes:
+        journal: what changes it.
+        in_force: the text that it is compared by; empty for none.
+        answered: whether a response stands on the path.
+    """
+
+    journal: Journal = field(default_factory=Journal, repr=False)
+    in_force: bytes = b""
+    answered: bool = False
+
+    def exchanged_by(self, entry: Entry) -> bool:
+        """Take the next entry; return whether tools ran elsewhere from it on."""
         if isinstance(entry, ResponseEntry):
-            answered = True
+            if not self.answered:
+                self.journal.let(self, "answered", value=True)
         elif isinstance(entry, EnvEntry):
             workspace = _compared(entry.text_of("workspace"))
-            if answered and workspace != in_force:
-                found.append(entry)
-            in_force = workspace
-    return tuple(found)
+            before = self.in_force
+            self.journal.let(self, "in_force", workspace)
+            return self.answered and workspace != before
+        return False
 
 
 def _compared(member_text: bytes | None) -> bytes:

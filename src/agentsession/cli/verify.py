@@ -16,7 +16,7 @@ from agentsession.cli.commands import Command, allow_newer_option, json_option, 
 from agentsession.cli.output import Output, Span, open_output, open_plain
 from agentsession.cli.report import Report, session_fields, truncated_fields
 from agentsession.cli.words import short_id
-from agentsession.errors import AgentSessionError
+from agentsession.leaf_records import LeafRecords
 from agentsession.session import Session
 from agentsession.verification import Form, Outcome, Result, Verification
 
@@ -47,26 +47,16 @@ def command(*, source: str, session_id: str, allow_newer: bool, as_json: bool) -
 
 
 @dataclass(frozen=True, slots=True)
-class _Records:
-    """The record check of one leaf."""
-
-    leaf: str
-    error: str
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Check:
     """Everything that was checked of one session."""
 
     session: Session
     hashes: Verification
-    records: tuple[_Records, ...]
+    records: tuple[LeafRecords, ...]
 
     @classmethod
     def of(cls, session: Session) -> _Check:
-        records = tuple(_check_records(session, leaf.id) for leaf in session.leaves)
-        return cls(session, session.verify_all(), records)
+        return cls(session, session.verify_all(), session.verify_all_records())
 
     @property
     def ok(self) -> bool:
@@ -74,7 +64,7 @@ class _Check:
             self.hashes.ok
             and len(self.session) > 0
             and self.session.truncated is None
-            and not any(record.error for record in self.records)
+            and all(record.ok for record in self.records)
         )
 
     @property
@@ -108,13 +98,6 @@ def _listed(results: list[Result]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _check_records(session: Session, leaf: str) -> _Records:
-    try:
-        return _Records(leaf, "", session.verify_records(leaf))
-    except AgentSessionError as error:
-        return _Records(leaf, str(error), ())
-
-
 def _write_text(out: Output, check: _Check) -> None:
     for result in check.hashes:
         out.line((result.entry_id, "id"), "  ", _finding(result))
@@ -123,7 +106,7 @@ def _write_text(out: Output, check: _Check) -> None:
     if not len(check.session):
         out.line((_NOTHING, "bad"))
     for record in check.records:
-        if record.error:
+        if record.error is not None:
             out.line("records to ", (record.leaf, "id"), "  ", ("ERROR", "bad"), f" {record.error}")
     if check.session.truncated is not None:
         out.line(("truncated: ", "bad"), str(check.session.truncated))
@@ -155,7 +138,11 @@ def _write_report(out: Output, source: str, check: _Check) -> None:
         report.elements(
             "records",
             (
-                {"leaf": record.leaf, "error": record.error or None, "notes": list(record.notes)}
+                {
+                    "leaf": record.leaf,
+                    "error": None if record.ok else str(record.error),
+                    "notes": list(record.notes),
+                }
                 for record in check.records
             ),
         )
