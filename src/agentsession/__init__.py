@@ -229,6 +229,9 @@ if TYPE_CHECKING:
     from agentsession.items import (
         tool_name as tool_name,
     )
+    from agentsession.leaf_records import (
+        LeafRecords as LeafRecords,
+    )
     from agentsession.migration import (
         Migrated as Migrated,
     )
@@ -493,6 +496,7 @@ _HOMES = {
         "Item",
         "tool_name",
     ),
+    "leaf_records": ("LeafRecords",),
     "migration": (
         "Migrated",
         "migrate_file",
@@ -619,6 +623,7 @@ __all__ = [
     "Item",
     "ItemEntry",
     "LabelEntry",
+    "LeafRecords",
     "LinkEntry",
     "Migrated",
     "NoContext",
