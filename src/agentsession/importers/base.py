@@ -179,6 +179,23 @@ class Importer(Protocol):
         """Return one session converted; the same source gives the same bytes."""
         ...
 
+    def convert_again(self, source: Source, session_id: str, stored: Session) -> Converted | None:
+        """Return one session converted with what was inferred of it when it was stored.
+
+        What a session's own records leave open may be inferred from something beside them that
+        changes, such as the release that ran last. It was nearest when the session was imported
+        first. This is asked when a plain conversion says something else than the store.
+
+        Args:
+            source: the source.
+            session_id: the session.
+            stored: the session as the store has it.
+
+        Returns:
+            The session, or ``None`` when nothing in it is inferred from what changes.
+        """
+        return None
+
     def report(self, source: Source) -> Rest:
         """Return what a source holds beside the records of its sessions."""
         return Rest()

@@ -8,16 +8,19 @@ Spec: decisions D5 and D6.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol, runtime_checkable
 
 from agentsession import versions
 from agentsession.entries import Entry
 from agentsession.errors import DamagedFile, NoSession, SessionExists, SessionLocked
 from agentsession.importers.identity import FORMATS
-from agentsession.importers.plans import Plan, in_format, plan
+from agentsession.importers.plans import Action, Plan, in_format, plan
 from agentsession.session import Session
 from agentsession.stores.base import Put, Store
+
+Again = Callable[[Session], Session | None]
+"""Converts a session once more, given the stored one; see ``Importer.convert_again``."""
 
 _PAUSES: Final = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 """How long a session that is held is waited for, in seconds: with all of them about 1.5."""
@@ -35,7 +38,9 @@ class _Keeping(Protocol):
     def holds(self, session: Session) -> bool: ...
 
 
-def merge(store: Store, converted: Session, to: str = FORMATS[0]) -> Plan:
+def merge(
+    store: Store, converted: Session, to: str = FORMATS[0], again: Again | None = None
+) -> Plan:
     """Write a converted session into a store, and check what was written.
 
     The session is created, or what it lacks is appended to it. Afterwards it is opened
@@ -47,6 +52,7 @@ def merge(store: Store, converted: Session, to: str = FORMATS[0]) -> Plan:
         converted: the session, as an importer converts it.
         to: the format of a new session, ``agentsession/0.3`` or ``agentsession/0.11``; one
             that is stored stays in its own.
+        again: converts it once more when its past seems rewritten; what it returns is merged.
 
     Spec: decision D6, later drafts 12.
 
@@ -57,17 +63,17 @@ def merge(store: Store, converted: Session, to: str = FORMATS[0]) -> Plan:
     """
     for pause in _PAUSES:
         try:
-            return _merged(store, converted, to)
+            return _merged(store, converted, to, again)
         except (SessionLocked, SessionExists):
             time.sleep(pause)
-    return _merged(store, converted, to)
+    return _merged(store, converted, to, again)
 
 
-def _merged(store: Store, converted: Session, to: str) -> Plan:
+def _merged(store: Store, converted: Session, to: str, again: Again | None) -> Plan:
     stored = _stored(store, converted.id)
     try:
         converted = in_format(stored, converted, to)
-        done = plan(stored, converted, to)
+        done = _planned(stored, converted, to, again)
         if not done.entries and stored is not None:
             return done
         if stored is None and isinstance(store, _Keeping):
@@ -102,14 +108,24 @@ def _is_put_behind(session: Session, entries: Sequence[Entry]) -> bool:
     return cut is None or entries[0].line.startswith(cut.data)
 
 
-def preview(store: Store, converted: Session, to: str = FORMATS[0]) -> Plan:
+def _planned(stored: Session | None, converted: Session, to: str, again: Again | None) -> Plan:
+    done = plan(stored, converted, to)
+    if stored is None or again is None or done.action is not Action.BRANCHED:
+        return done
+    settled = again(stored)
+    return done if settled is None else plan(stored, settled, to)
+
+
+def preview(
+    store: Store, converted: Session, to: str = FORMATS[0], again: Again | None = None
+) -> Plan:
     """Return what :func:`merge` would do to a store. Nothing is written.
 
     Raises:
         AgentSessionError: when the stored session cannot be opened.
     """
     try:
-        return plan(_stored(store, converted.id), converted, to)
+        return _planned(_stored(store, converted.id), converted, to, again)
     finally:
         release(store, converted.id)
 

@@ -303,21 +303,30 @@ class _Worker:
         source, native = task
         try:
             with uncollected():
-                converted = self._importer.convert(source, native.id)
-                done = self._write(converted.session)
+                converted, done = self._written(source, native.id)
                 if self._records:
                     converted = _as_written(converted, done)
         except Exception as error:
             return report.failed(native, source, _problem(error))
         return report.imported(native, source, converted, done, records=self._records)
 
-    def _write(self, session: Session) -> Plan:
-        store = self._store()
+    def _written(self, source: Source, session_id: str) -> tuple[Converted, Plan]:
+        converted = self._importer.convert(source, session_id)
+
+        def again(stored: Session) -> Session | None:
+            nonlocal converted
+            found = self._importer.convert_again(source, session_id, stored)
+            if found is None:
+                return None
+            converted = found
+            return found.session
+
+        session, store = converted.session, self._store()
         if store is None:
-            return plan(None, session, self._to)
-        if self._dry_run:
-            return preview(store, session, self._to)
-        return merge(store, session, self._to)
+            return converted, plan(None, session, self._to)
+        write = preview if self._dry_run else merge
+        done = write(store, session, self._to, again)
+        return converted, done
 
     def _store(self) -> Store | None:
         """The store, opened when it is first needed; ``None`` when there is none to compare."""

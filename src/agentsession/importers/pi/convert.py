@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from agentsession.entries import LEAF_LABEL, ResponseEntry
@@ -21,7 +22,7 @@ from agentsession.importers.pi.answers import dispatch_of, made_request, respons
 from agentsession.importers.pi.known import unknown_in
 from agentsession.importers.pi.lowering import kept
 from agentsession.importers.pi.records import mapping, objects, string
-from agentsession.importers.pi.releases import releases
+from agentsession.importers.pi.releases import Release, releases
 from agentsession.importers.pi.settings import Setting
 from agentsession.importers.pi.times import EPOCH, of
 from agentsession.importers.pi.transcript import Native, Transcript
@@ -48,7 +49,10 @@ class Forked:
 
 
 def convert(
-    transcript: Transcript, forked: Forked, others: Sequence[tuple[str, int]] = ()
+    transcript: Transcript,
+    forked: Forked,
+    others: Sequence[tuple[str, int]] = (),
+    known: Mapping[str, Release] = MappingProxyType({}),
 ) -> Converted:
     """Return a session converted.
 
@@ -56,17 +60,22 @@ def convert(
         transcript: its file, read.
         forked: where it comes from.
         others: the other copies of it, by name, with the number of their records.
+        known: see :func:`~agentsession.importers.pi.releases.releases`.
     """
-    return _Conversion(transcript, forked, others).run()
+    return _Conversion(transcript, forked, others, known).run()
 
 
 class _Conversion(Writing):
     def __init__(
-        self, transcript: Transcript, forked: Forked, others: Sequence[tuple[str, int]]
+        self,
+        transcript: Transcript,
+        forked: Forked,
+        others: Sequence[tuple[str, int]],
+        known: Mapping[str, Release],
     ) -> None:
         self._forked = forked
         self._others = others
-        self._releases = releases(transcript)
+        self._releases = releases(transcript, known)
         super().__init__(transcript, forked.session, next(iter(self._releases.values()), NEWEST))
         self._unknown = Unknown(self._accounts)
         self._wanted: dict[int, Setting] = {}

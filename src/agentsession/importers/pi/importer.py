@@ -11,10 +11,12 @@ from pathlib import Path
 
 from agentsession.importers.base import Converted, Importer, NativeSession, Rest, Source
 from agentsession.importers.pi.places import files_below, is_own, own_places
+from agentsession.importers.pi.profiles import releases_in
 from agentsession.importers.pi.source import Sessions
 from agentsession.importers.pi.usage import usage_records
 from agentsession.importers.unread import empty_file, unreadable
 from agentsession.importers.usage import Tell, UsageRecord
+from agentsession.session import Session
 
 
 class Pi(Importer):
@@ -54,6 +56,15 @@ class Pi(Importer):
             OSError: when its file cannot be read any more.
         """
         return self._sessions(source).convert(session_id)
+
+    def convert_again(self, source: Source, session_id: str, stored: Session) -> Converted:
+        """Return one session converted, with the releases that a stored one was sent by.
+
+        Raises:
+            NoSession: when the source has no such session.
+            OSError: when its file cannot be read any more.
+        """
+        return self._sessions(source).convert(session_id, releases_in(stored))
 
     def report(self, source: Source) -> Rest:
         """Return which files cannot be read or are empty, and how many records the others have."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from agentsession.beside import value_of
 from agentsession.entries import ResponseEntry
 from agentsession.importers.pi.records import mapping, string
+from agentsession.importers.pi.releases import Release
 from agentsession.importers.pi.settings import NAMESPACE
+from agentsession.session import Session
 from agentsession.wire.profiles_pi import NEWEST, PiProfile, pi_profile
 
 _RELEASE: Final = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})")
@@ -17,7 +20,29 @@ _RELEASE: Final = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})")
 def profile_of_response(response: ResponseEntry) -> PiProfile:
     """Return how the request was spelled that a converted response answered."""
     native = mapping(value_of(response, NAMESPACE))
-    found = _RELEASE.match(string(native.get("release")))
-    release = (int(found[1]), int(found[2])) if found else NEWEST
+    release = _release(native) or NEWEST
     api, thinking = string(native.get("api")), string(native.get("thinkingLevel"))
     return pi_profile(release, api, thinking)
+
+
+def releases_in(stored: Session) -> dict[str, Release]:
+    """Return, by the name of a message, the release that an import said sent its request.
+
+    Of several branches of one message the last one says so.
+
+    Args:
+        stored: the session, as a store has it.
+    """
+    found: dict[str, Release] = {}
+    for entry in stored.entries:
+        if isinstance(entry, ResponseEntry):
+            native = mapping(value_of(entry, NAMESPACE))
+            release, name = _release(native), string(native.get("message"))
+            if release is not None and name:
+                found[name] = release
+    return found
+
+
+def _release(native: Mapping[str, Any]) -> Release | None:
+    found = _RELEASE.match(string(native.get("release")))
+    return (int(found[1]), int(found[2])) if found else None

@@ -3,7 +3,8 @@
 What counts is not the exact release but the first one that spelled requests as it did.
 A record says between which releases it was written: by what it has, and by what it lacks that
 later ones write. The settings beside the sessions name the newest release that ran; where that
-is one of them, it is taken, else the one most likely.
+is one of them, it is taken, else the one most likely. A later release may have run by the time
+of a second import: what the first one inferred then stays.
 Spec: pi 2, 4, 6.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from agentsession.importers.pi.places import last_release
@@ -68,13 +70,21 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGN
 _TIME_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-", re.IGNORECASE)
 
 
-def releases(transcript: Transcript) -> Mapping[int, Release]:
+def releases(
+    transcript: Transcript, known: Mapping[str, Release] = MappingProxyType({})
+) -> Mapping[int, Release]:
     """Return, by the place of each assistant's message, the release that sent its request.
 
     What a record gives away holds from there on, so that a session that grows says the same
     of what it said before.
+
+    Args:
+        transcript: a file, read.
+        known: by the name of a message, what an earlier import found. It stays where the
+            records allow it.
     """
     newest = last_release(transcript.home or transcript.path)
+    earlier = _Earlier(transcript, known)
     found: dict[int, Release] = {}
     floor = _floor(transcript)
     for entry in transcript.entries:
@@ -87,8 +97,40 @@ def releases(transcript: Transcript) -> Mapping[int, Release]:
             own = _OF_V1 if record.is_first_version else _given_away(record, transcript.version)
             floor = max(floor, own)
             span = own if record.is_first_version else _ended(floor, own, record)
-            found[entry.place] = _release(span, newest)
+            found[entry.place] = earlier.release(entry.place, span) or _release(span, newest)
     return found
+
+
+class _Earlier:
+    """What an earlier import found of the messages of a file.
+
+    Args:
+        transcript: the file.
+        known: by name, the releases of those messages that answered a request.
+    """
+
+    def __init__(self, transcript: Transcript, known: Mapping[str, Release]) -> None:
+        self._next: dict[int, Release] = {}
+        self._newest = last_release(transcript.home or transcript.path) or (0, 0)
+        self._last: Release | None = None
+        after: Release | None = None
+        for entry in reversed(transcript.entries if known else ()):
+            after = known.get(entry.name, after)
+            self._last = self._last or after
+            if after is not None:
+                # What has none itself, as a fork's copy, was found with what follows.
+                self._next[entry.place] = after
+
+    def release(self, place: int, span: Span) -> Release | None:
+        """Return what holds of a message, ``None`` where that is to be inferred anew."""
+        found = self._next.get(place)
+        if found is None and self._last is not None:
+            # A new message: where the settings say nothing of it, or are older ones, the
+            # session went on as before.
+            is_named = span.first <= self._newest < span.end
+            found = None if is_named and self._newest >= self._last else self._last
+        possible = found is not None and _border(span.first) <= found < span.end
+        return found if possible else None
 
 
 def _floor(transcript: Transcript) -> Span:
@@ -140,4 +182,8 @@ def _release(span: Span, newest: Release | None) -> Release:
     release = span.likely
     if newest is not None and span.first <= newest < span.end:
         release = newest
+    return _border(release)
+
+
+def _border(release: Release) -> Release:
     return max(border for border in BORDERS if border <= release)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Final
@@ -30,6 +30,7 @@ from agentsession.importers.pi.records import (
     mapping,
     string,
 )
+from agentsession.importers.pi.releases import Release
 from agentsession.importers.pi.times import of
 from agentsession.importers.pi.transcript import Native, Transcript, load
 from agentsession.timestamp import Timestamp
@@ -105,10 +106,15 @@ class Sessions:
                 tuple(file.path for file in copies),
             )
 
-    def convert(self, session_id: str) -> Converted:
+    def convert(self, session_id: str, known: Mapping[str, Release] | None = None) -> Converted:
         """Return a session converted, from the copy with the most records.
 
         What only another copy holds, because it went on differently, is a branch.
+
+        Args:
+            session_id: the session.
+            known: by the name of a message, the release that sent its request, as an earlier
+                import found it.
 
         Raises:
             NoSession: when there is none of that id.
@@ -120,16 +126,22 @@ class Sessions:
         first, others = copies[0], copies[1:]
         apart = diverged(first, others, _path, _marks)
         less = [(file.path, file.records) for file in others if file not in apart]
-        converted = self._converted(first.path, first.path, less)
+        converted = self._converted(first.path, first.path, known or {}, less)
         for file in apart:
-            converted = joined(converted, self._converted(file.path, first.path))
+            converted = joined(converted, self._converted(file.path, first.path, known or {}))
         told = [Finding(_DIVERGED, CODES[_DIVERGED], file.path) for file in apart]
         return replace(converted, findings=(*converted.findings, *told))
 
-    def _converted(self, path: str, home: str, less: Sequence[tuple[str, int]] = ()) -> Converted:
+    def _converted(
+        self,
+        path: str,
+        home: str,
+        known: Mapping[str, Release],
+        less: Sequence[tuple[str, int]] = (),
+    ) -> Converted:
         transcript = load(path)
         transcript.home = home
-        return convert(transcript, self._forked(transcript), less)
+        return convert(transcript, self._forked(transcript), less, known)
 
     def _forked(self, transcript: Transcript) -> Forked:
         """Find out where a session comes from, and which of its entries are copies.
