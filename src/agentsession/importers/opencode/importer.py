@@ -23,6 +23,7 @@ from agentsession.importers.base import (
 from agentsession.importers.opencode import convert as conversion
 from agentsession.importers.opencode import files
 from agentsession.importers.opencode.convert.strays import place_finding
+from agentsession.importers.opencode.convert.timeline import releases_in
 from agentsession.importers.opencode.database import Database
 from agentsession.importers.opencode.names import DATABASE_NAME
 from agentsession.importers.opencode.places import (
@@ -36,6 +37,7 @@ from agentsession.importers.opencode.places import (
 from agentsession.importers.opencode.records import PART, PLACES, SESSION, Stray
 from agentsession.importers.opencode.tree import Tree
 from agentsession.importers.unread import OLD_LAYOUT
+from agentsession.session import Session
 from agentsession.timestamp import Timestamp
 
 _BAD: Final = "unreadable-record"
@@ -100,6 +102,16 @@ class OpenCode(Importer):
             NoSession: when the source has no such session.
         """
         return conversion.convert(self._source(source), session_id)
+
+    def convert_again(self, source: Source, session_id: str, stored: Session) -> Converted:
+        """Return one session converted, with the releases that a stored one was sent by.
+
+        They are inferred from the other sessions of the source, which a user may delete.
+
+        Raises:
+            NoSession: when the source has no such session.
+        """
+        return conversion.convert(self._source(source), session_id, releases_in(stored))
 
     def report(self, source: Source) -> Rest:
         """Return the records that belong to no session, and what holds no conversation."""

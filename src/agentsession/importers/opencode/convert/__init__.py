@@ -24,6 +24,7 @@ from agentsession.importers.opencode.convert.codes import CODES
 from agentsession.importers.opencode.convert.rules import profile_of, rows_profile, version_of
 from agentsession.importers.opencode.convert.session import convert_session
 from agentsession.importers.opencode.convert.source import Source, Summary
+from agentsession.importers.opencode.convert.timeline import Releases
 from agentsession.wire import Profile
 
 __all__ = [
@@ -49,16 +50,21 @@ def sessions(source: Places) -> Iterator[Summary]:
         yield from opened.summaries()
 
 
-def convert(source: Places, session_id: str) -> Converted:
+def convert(source: Places, session_id: str, known: Releases = ()) -> Converted:
     """Return one session converted.
+
+    Args:
+        source: the source, or the places of its stores.
+        session_id: the session.
+        known: when a release is known to have run, as an earlier import found it.
 
     Raises:
         NoSession: when the source has no such session.
     """
     if isinstance(source, Source):
-        return convert_session(source, session_id)
+        return convert_session(source, session_id, known)
     with _opened(source) as opened:
-        return convert_session(opened, session_id)
+        return convert_session(opened, session_id, known)
 
 
 def profile_of_response(response: ResponseEntry) -> Profile:

@@ -20,7 +20,7 @@ from agentsession.importers.opencode.convert.draft import Draft
 from agentsession.importers.opencode.convert.rows import LoweredRow, lower_row
 from agentsession.importers.opencode.convert.source import Copy, Source
 from agentsession.importers.opencode.convert.strays import place_finding
-from agentsession.importers.opencode.convert.timeline import Timeline
+from agentsession.importers.opencode.convert.timeline import Releases, Timeline
 from agentsession.importers.opencode.convert.v1 import V1Conversion
 from agentsession.importers.opencode.convert.v2 import V2Conversion
 from agentsession.importers.opencode.convert.weighing import all_bytes, unknown_bytes
@@ -46,19 +46,25 @@ _LOUD = 20
 _DIFFS = frozenset({"diffs", "summary_diffs"})
 
 
-def convert_session(source: Source, session_id: str) -> Converted:
+def convert_session(source: Source, session_id: str, known: Releases = ()) -> Converted:
     """Return one session converted, with the account of all its copies' records.
+
+    Args:
+        source: the source.
+        session_id: the session.
+        known: when a release is known to have run, beside what the source says.
 
     Raises:
         NoSession: when the source has no such session.
     """
     with uncollected():
-        return _Conversion(source, session_id).run()
+        return _Conversion(source, session_id, known).run()
 
 
 class _Conversion:
-    def __init__(self, source: Source, session_id: str) -> None:
+    def __init__(self, source: Source, session_id: str, known: Releases) -> None:
         self._source = source
+        self._known = known
         self._id = session_id
         self._chosen: Chosen = choose(source.copies(session_id))
         self._accounts = Accounts()
@@ -74,9 +80,10 @@ class _Conversion:
         accounts, session = self._accounts, self._session
         records = self._chosen.read.messages
         number = accounts.open("session", session.id)
-        timeline = Timeline(
-            session, records, self._source.releases, accounts, self._chosen.since_tables
-        )
+        releases = self._source.releases
+        if self._known:
+            releases = sorted([*releases, *self._known])
+        timeline = Timeline(session, records, releases, accounts, self._chosen.since_tables)
         copies = 0 if session.parent_id else _copied(session, records)
         origin = self._origin(copies)
         draft = Draft(self._header(timeline.start, origin))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+from agentsession.beside import value_of
 from agentsession.importers.opencode import names, values
 from agentsession.importers.opencode.convert.accounts import Accounts
 from agentsession.importers.opencode.convert.clock import FALLBACK, id_time, is_plausible
@@ -28,9 +29,28 @@ from agentsession.importers.opencode.convert.rules import (
 from agentsession.importers.opencode.names import G1
 from agentsession.importers.opencode.records import MessageRecord, Session
 from agentsession.importers.opencode.v1 import Message
+from agentsession.session import Session as StoredSession
 
 Releases = Sequence[tuple[int, Version]]
 """When a session was created, and by which release, in order of time."""
+
+_STAMPED: Final = frozenset({"config", "response"})
+_MILLI: Final = 1_000_000
+
+
+def releases_in(stored: StoredSession) -> Releases:
+    """Return when which release ran, as an earlier import found it.
+
+    Args:
+        stored: the session, as a store has it.
+    """
+    found = set()
+    for entry in stored.entries:
+        if entry.type in _STAMPED and entry.ts is not None:
+            version = version_of(values.metadata_string(value_of(entry, "opencode"), "release"))
+            if version != UNKNOWN:
+                found.add((entry.ts.nanoseconds // _MILLI, version))
+    return sorted(found)
 
 
 class Timeline:
