@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +123,30 @@ def test_an_answer_of_which_a_fork_holds_the_copy(tmp_path: Path, forked: bool) 
     found = verdict_on(tmp_path, session, {"role": "user", "content": "Hi"})
     assert found["verdict"] == ("impossible" if forked else "differs")
     assert (found["reason"] == "answer-not-stored") is forked
+
+
+def test_a_text_that_a_log_cut_is_any_of_ours_that_it_can_be(tmp_path: Path) -> None:
+    session = ags.Session(ags.Header(format="agentsession/0.3", id="s"))
+    words = "Say it " + "again " * 40
+    session.append(ags.ItemEntry(spoken("user", words)))
+    session.append(ags.ResponseEntry("resp_1", model="m"))
+    for whole, verdict in ((words, "rebuilt"), (words + "!", "differs")):
+        cut = f"{whole[:20]}…[cut; chars={len(whole)}; sha256={hash_of(whole)}]"
+        found = verdict_on(tmp_path, session, {"role": "user", "content": cut})
+        assert found["verdict"] == verdict
+
+
+def test_many_requests_that_match_nothing_are_judged_soon(tmp_path: Path) -> None:
+    session = ags.Session(ags.Header(format="agentsession/0.3", id="s"))
+    for turn in range(60):
+        session.append(ags.ItemEntry(spoken("user", f"Q{turn}")))
+        session.append(ags.ResponseEntry(f"resp_{turn}", model="m"))
+        session.append(ags.ItemEntry(spoken("assistant", f"A{turn}")))
+    asked = {"role": "user", "content": "Q0"}
+    answered = {"role": "assistant", "content": "another answer"}
+    lines = [json.dumps({**chat(*([asked, answered] * (n + 1))), "n": n}) + "\n" for n in range(60)]
+    (tmp_path / LOG).write_text("".join(lines), encoding="utf-8")
+    began = time.process_time()
+    found = judging.judged(tmp_path, [session], lambda _: Profile())["requests"]
+    assert {one["verdict"] for one in found} == {"differs"}
+    assert time.process_time() - began < 20

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentsession.entries import ResponseEntry
-from agentsession.importers.replayed import logged_requests, response_verdict, same
+from agentsession.importers.numbering import Found, Numbering, shared
+from agentsession.importers.replayed import logged_requests, response_verdict
 from agentsession.record_entries import LinkEntry
 from agentsession.session import Session
 from agentsession.vocabulary import Rel
@@ -75,19 +76,65 @@ class Answer:
     forked: bool = False
     backed: list[int] = field(default_factory=list)
     near: list[int] = field(default_factory=list)
-    lowered: dict[str, Messages] = field(default_factory=dict)
-
-    def on(self, path: str) -> Messages:
-        """Return the messages of its request on a wire."""
-        if path not in self.lowered:
-            messages = WIRES[path][1](self.pieces, self.target, self.profile)
-            self.lowered[path] = spoken(messages)
-        return self.lowered[path]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict on the response."""
         note = SUMMARY_ATTEMPT if self.made else ""
         return response_verdict(self.session, self.response, self.backed + self.near, note)
+
+
+@dataclass(slots=True)
+class Request:
+    """What an answer's request is on a wire: its messages, and their numbers.
+
+    Attributes:
+        plain: the numbers of the messages as they are.
+        bare: those without cache marks.
+        stripped: those without what the store does not have.
+    """
+
+    answer: Answer
+    messages: Messages
+    plain: tuple[int, ...]
+    bare: tuple[int, ...]
+    stripped: tuple[int, ...]
+
+
+class Wire:
+    """What the answers' requests are on a wire, each message made and numbered once.
+
+    Args:
+        path: how a request's path ends there.
+        answers: the converted responses.
+    """
+
+    def __init__(self, path: str, answers: Sequence[Answer]) -> None:
+        self.plain, self.bare, self.stripped = Numbering(), Numbering(), Numbering()
+        self.member, lowering = WIRES[path]
+        self.calls: set[str] = set()
+        self.said: set[str] = set()
+        self.requests: list[Request] = []
+        for answer in answers:
+            messages = spoken(lowering(answer.pieces, answer.target, answer.profile))
+            bare = _without_marks(messages)
+            stripped = _without_marks(_without_unstored(messages)[0])
+            self.calls.update(_calls(messages))
+            known = self.bare.count
+            numbers = self.bare.numbers(bare)
+            self.said.update(
+                json.dumps(message, sort_keys=True)
+                for message, number in zip(bare, numbers, strict=True)
+                if number >= known and message.get("role") == "user"
+            )
+            self.requests.append(
+                Request(
+                    answer,
+                    messages,
+                    self.plain.numbers(messages),
+                    numbers,
+                    self.stripped.numbers(stripped),
+                )
+            )
 
 
 def judged(
@@ -102,7 +149,10 @@ def judged(
     """
     answers = list(_answers(sessions, profile))
     logged = logged_requests(recording)
-    requests = [_judge(request, answers) for request in logged if request.get("kind") == "main"]
+    wires: dict[str, Wire] = {}
+    requests = [
+        _judge(request, answers, wires) for request in logged if request.get("kind") == "main"
+    ]
     return {
         "recording": recording.name,
         "requests": requests,
@@ -133,32 +183,45 @@ def _is_summary(entry: ResponseEntry) -> bool:
     return isinstance(native, dict) and native.get("summary") is True
 
 
-def _judge(request: dict[str, Any], answers: Sequence[Answer]) -> dict[str, Any]:
+def _judge(
+    request: dict[str, Any], answers: Sequence[Answer], wires: dict[str, Wire]
+) -> dict[str, Any]:
     number = request["n"]
     verdict = {"n": number, "path": request["path"]}
     asked = request["path"].partition("?")[0]
     path = next((ending for ending in WIRES if asked.endswith(ending)), "")
     if not path:
         return {**verdict, "verdict": "impossible", "reason": "unknown-wire"}
-    logged = spoken(request["body"].get(WIRES[path][0]) or [])
-    found = [answer for answer in answers if same(logged, answer.on(path))]
+    wire = wires.get(path) or wires.setdefault(path, Wire(path, answers))
+    logged = spoken(request["body"].get(wire.member) or [])
+    plain = [wire.plain.find(message) for message in logged]
+    found = [one.answer for one in wire.requests if _is_whole(plain, one.plain)]
     for answer in found:
         answer.backed.append(number)
     if found:
         where = {"session": found[0].session, "response": found[0].response}
         return {**verdict, "verdict": "rebuilt", **where}
     stripped, reason = _without_unstored(logged)
-    for answer in answers:
-        ours = _without_unstored(answer.on(path))[0]
-        if reason and same(_without_marks(stripped), _without_marks(ours)):
-            answer.near.append(number)
-            where = {"session": answer.session, "response": answer.response}
-            return {**verdict, "verdict": "impossible", "reason": reason, **where}
-    if _is_unanswered(logged, answers, path):
+    rest = _without_marks(stripped)
+    if reason:
+        kept = [wire.stripped.find(message) for message in rest]
+        for one in wire.requests:
+            if _is_whole(kept, one.stripped):
+                one.answer.near.append(number)
+                where = {"session": one.answer.session, "response": one.answer.response}
+                return {**verdict, "verdict": "impossible", "reason": reason, **where}
+    bare = [wire.bare.find(message) for message in _without_marks(logged)]
+    if _is_unanswered(bare, wire):
         return {**verdict, "verdict": "impossible", "reason": "answer-not-stored"}
-    if _has_lost(logged, answers, path):
+    # What came last is often the only message nothing followed: it was then deleted.
+    lost = not all(wire.bare.find(message) for message in rest)
+    if lost and _is_deleted(logged, bare, wire):
         return {**verdict, "verdict": "impossible", "reason": "messages-not-stored"}
-    return {**verdict, "verdict": "differs", "reason": _difference(logged, answers, path)}
+    return {**verdict, "verdict": "differs", "reason": _difference(logged, plain, wire)}
+
+
+def _is_whole(logged: Sequence[Found], ours: Sequence[int]) -> bool:
+    return len(logged) == len(ours) == shared(logged, ours)
 
 
 # Comparing.
@@ -222,59 +285,35 @@ def _without_marks(messages: Messages) -> Messages:
     return found
 
 
-def _is_unanswered(logged: Messages, answers: Sequence[Answer], path: str) -> bool:
+def _is_unanswered(bare: Sequence[Found], wire: Wire) -> bool:
     """Return whether a later request goes on, with input, from one that nothing answered.
 
     An agent that was killed while an answer came has stored nothing of it. Of an answer that
     was deleted a fork may hold a copy, which no request was made for.
     """
+    count = len(bare)
     return any(
-        0 < len(logged) < len(later)
-        and (answer.forked or later[len(logged)].get("role") == "user")
-        and same(_without_marks(logged), _without_marks(later[: len(logged)]))
-        for answer in answers
-        for later in [answer.on(path)]
+        0 < count < len(later.messages)
+        and (later.answer.forked or later.messages[count].get("role") == "user")
+        and shared(bare, later.bare) == count
+        for later in wire.requests
     )
 
 
-def _has_lost(logged: Messages, answers: Sequence[Answer], path: str) -> bool:
-    """Return whether a request holds a message that no converted session has."""
-    known = [message for answer in answers for message in answer.on(path)]
-    lost = 0
-    for message in _without_marks(_without_unstored(logged)[0]):
-        if not any(same(message, other) for other in _without_marks(known)):
-            lost += 1
-    # What came last is often the only message nothing followed: it was then deleted.
-    return lost > 0 and _is_deleted(logged, answers, path)
-
-
-def _is_deleted(logged: Messages, answers: Sequence[Answer], path: str) -> bool:
+def _is_deleted(logged: Messages, bare: Sequence[Found], wire: Wire) -> bool:
     """Return whether a request goes on from one of ours with messages that are gone.
 
     They are a user's, or one of the model's with a call that is nowhere any more.
     """
-    stored = {call for answer in answers for call in _calls(answer.on(path))}
-    for answer in answers:
-        ours = answer.on(path)
-        shared = 0
-        while shared < min(len(ours), len(logged)) and same(
-            _without_marks(logged[shared : shared + 1]), _without_marks(ours[shared : shared + 1])
-        ):
-            shared += 1
-        if shared and set(_calls(logged[shared : shared + 1])) - stored:
+    gone = [
+        place
+        for place, message in enumerate(_without_marks(logged))
+        if message.get("role") == "user" and json.dumps(message, sort_keys=True) not in wire.said
+    ]
+    for at in {shared(bare, ours.bare) for ours in wire.requests} - {0, len(logged)}:
+        if set(_calls(logged[at : at + 1])) - wire.calls:
             return True
-        said = {
-            json.dumps(message, sort_keys=True)
-            for other in answers
-            for message in _without_marks(other.on(path))
-            if message.get("role") == "user"
-        }
-        gone = [
-            message
-            for message in _without_marks(logged[shared:])
-            if message.get("role") == "user" and json.dumps(message, sort_keys=True) not in said
-        ]
-        if shared and gone and logged[shared].get("role") == "user":
+        if gone and gone[-1] >= at and logged[at].get("role") == "user":
             return True
     return False
 
@@ -291,20 +330,18 @@ def _calls(messages: Messages) -> Iterator[str]:
                 yield call["id"]
 
 
-def _difference(logged: Messages, answers: Sequence[Answer], path: str) -> str:
+def _difference(logged: Messages, plain: Sequence[Found], wire: Wire) -> str:
     """Return where the nearest of our requests first differs."""
     best, words = -1, "no converted response"
-    for answer in answers:
-        ours = answer.on(path)
-        at = 0
-        while at < min(len(ours), len(logged)) and same(logged[at], ours[at]):
-            at += 1
+    for ours in wire.requests:
+        at = shared(plain, ours.plain)
         if at > best:
             best = at
             theirs = json.dumps(logged[at], ensure_ascii=False) if at < len(logged) else "the end"
-            mine = json.dumps(ours[at], ensure_ascii=False) if at < len(ours) else "the end"
+            own = ours.messages
+            mine = json.dumps(own[at], ensure_ascii=False) if at < len(own) else "the end"
             words = (
                 f"message {at} of {len(logged)}: logged {theirs[:300]}, "
-                f"rebuilt for {answer.response} {mine[:300]}"
+                f"rebuilt for {ours.answer.response} {mine[:300]}"
             )
     return words
