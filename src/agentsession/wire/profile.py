@@ -68,6 +68,7 @@ class Profile:
         no_text: the content of an assistant's chat message without a text.
         parts_joined: user texts are one string on chat completions.
         keep_empty: an empty text of a message with signed reasoning is sent as one space.
+        empty_kept: an empty text that the provider named is sent on Responses.
         summaries_joined: what one reasoning of the provider was stored as is one item again on
             Responses; else each is sent that has what the provider wants back.
         blank_reasoning: reasoning of Anthropic's without words, redacted or signed alone, is sent.
@@ -90,6 +91,7 @@ class Profile:
     no_text: str | None = ""
     parts_joined: bool = False
     keep_empty: bool = False
+    empty_kept: bool = True
     summaries_joined: bool = True
     blank_reasoning: bool = True
     cache_control: bool = False

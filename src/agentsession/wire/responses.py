@@ -63,6 +63,8 @@ def _reference(piece: Piece) -> str:
 def _assistant(turn: Turn, profile: Profile, referring: bool) -> Iterator[dict[str, Any]]:
     told: set[str] = set()
     for part in turn.content:
+        if isinstance(part, Text) and not part.text and not profile.empty_kept:
+            continue
         kept = _reference(part.piece) if referring else ""
         if kept:
             if kept not in told:

@@ -457,9 +457,10 @@ def test_a_release_that_came_during_a_session_changes_the_rules() -> None:
     assert codes(result)["release-inferred"] == 1
 
 
-@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
 def test_attachments_stand_beside_results(place: int) -> None:
     version, lead, at = [
+        ("1.0.61", "Tool bash returned an attachment:", 1),
         ("1.0.185", "Tool bash returned an attachment:", -1),
         ("1.1.16", "Tool bash returned an attachment:", 1),
         ("1.14.41", "Attached image(s) from tool result:", -1),
@@ -475,6 +476,19 @@ def test_attachments_stand_beside_results(place: int) -> None:
     assert beside["role"] == "user"
     assert beside["content"][0] == {"type": "text", "text": lead}
     assert beside["content"][1]["image_url"]["url"] == url
+
+
+def test_the_agent_of_an_answer_tells_no_later_release_than_wrote_it() -> None:
+    shot = {"type": "file", "mime": "image/png", "url": "data:image/png;base64,AAAA"}
+    built = Build()
+    built.user("Shoot")
+    done = called("completed", output="ok", attachments=[shot])
+    built.answer(done, finish="tool-calls", agent="build")
+    last = built.answer(said("Seen"), agent="build")
+    for version in ("1.0.162", "1.0.185"):
+        result = from_store(built, version=version, generation=G1)
+        assert [m["role"] for m in sent(result, last)] == ["user", "assistant", "tool", "user"]
+        assert "release-inferred" not in codes(result)
 
 
 def test_turns_deleted_by_a_revert_are_a_branch_when_the_tree_has_them() -> None:
@@ -757,6 +771,46 @@ def test_a_tail_that_begins_nowhere_keeps_everything() -> None:
     _ask(built, "msg_gone")
     built.answer(said("So far"), summary=True, mode="compaction")
     assert _said_to(built, "1.18.33") == ["One", "A", QUESTION, "So far", "Next"]
+
+
+@pytest.mark.parametrize(("version", "sends"), [("1.0.61", False), ("1.0.98", True)])
+def test_an_empty_text_that_the_provider_named_by_release(version: str, sends: bool) -> None:
+    built = Build()
+    built.user("One")
+    named = {"openai": {"itemId": "msg_1"}}
+    built.answer(said("", metadata=named), called("completed", output="ok"), finish="tool-calls")
+    last = built.answer(said("B"))
+    session = from_store(built, version=version, generation=G1).session
+    (entry,) = [
+        e for e in session.entries if isinstance(e, ags.ResponseEntry) and e.response_id == last
+    ]
+    pieces, profile = (
+        wire.request_pieces(session.path(entry.id)),
+        convert.profile_of_response(entry),
+    )
+    sent_to = wire.responses_input(pieces, wire.target_of(entry), profile)
+    assert ({"type": "item_reference", "id": "msg_1"} in sent_to) is sends
+
+
+@pytest.mark.parametrize(
+    ("version", "error", "expected"),
+    [
+        ("1.0.61", {"name": "APIError", "data": {"message": "No."}}, ["Next"]),
+        ("1.0.61", {"name": "MessageAbortedError", "data": {"message": "x"}}, ["So f", "Next"]),
+        ("1.0.98", {"name": "APIError", "data": {"message": "No."}}, ["One", "A", "Next"]),
+    ],
+)
+def test_a_summary_that_failed_begins_the_history_of_the_oldest_releases(
+    version: str, error: dict[str, Any], expected: list[str]
+) -> None:
+    built = Build()
+    built.user("One")
+    built.answer(said("A"))
+    built.answer(said("So f"), summary=True, error=error, finish=None, parentID=None)
+    built.user("Next")
+    last = built.answer(said("B"))
+    result = from_store(built, version=version, generation=G1)
+    assert [m["content"] for m in sent(result, last)] == expected
 
 
 @pytest.mark.parametrize(("version", "sends"), [("1.1.16", False), ("1.1.65", True)])

@@ -115,14 +115,15 @@ class History:
     def question_of(self, summary: int, rules: Rules) -> int | None:
         """Return the place of what a finished summary answers.
 
-        ``None`` for a summary that never ended the walk back.
+        ``None`` for a summary that never ended the walk back. Where a summary itself begins
+        the history, so does one that failed or was cut short.
         """
         info = self.records[summary].info
         if info is None or not info.is_summary:
             return None
         asked = self._places.get(info.parent_id)
         if asked is None or asked >= summary or self.compaction(asked) is None:
-            return summary if rules.summary_starts and info.error is None else None
+            return summary if rules.summary_starts else None
         if not info.finish or (info.error is not None and not rules.failed_summary_counts):
             return None
         return asked

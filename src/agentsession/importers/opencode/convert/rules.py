@@ -94,7 +94,7 @@ def profile_of(release: str) -> Profile:
     version = version_of(release)
     media, lead = Media.FITTING, "Attached media from tool result:"
     if version <= LAST_MEDIA_APART:
-        media = Media.BESIDE if version < (1, 1, 0) else Media.BEFORE
+        media = Media.BESIDE if (1, 0, 98) <= version < (1, 1, 0) else Media.BEFORE
         lead = "The tool {tool} returned the following attachments:"
         if version <= (1, 1, 16):
             lead = "Tool {tool} returned an attachment:"
@@ -113,6 +113,7 @@ def profile_of(release: str) -> Profile:
         media_lead=lead,
         reasoning_member="reasoning_content" if version >= (1, 1, 50) else "",
         keep_empty=version > (1, 14, 34),
+        empty_kept=version >= (1, 0, 98),
         summaries_joined=version < (1, 16, 0),
         blank_reasoning=not (1, 1, 0) <= version < (1, 15, 0),
         cache_control=True,

@@ -186,6 +186,8 @@ class Timeline:
 
 _EARLY: Final[Version] = (1, 3, 2)
 _LATE: Final[Version] = (1, 14, 0)
+_FIRST_AGENT: Final[Version] = (1, 0, 162)
+"""The first release seen to write which agent an assistant's message is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +228,9 @@ def hint(record: MessageRecord) -> Version:
                 return _LATE
     if info.role == names.ROLE_ASSISTANT:
         members = info.value
-        told = values.string(members.get("agent")) or "total" in _object(members.get("tokens"))
-        return (1, 1, 0) if told else UNKNOWN
+        if "total" in _object(members.get("tokens")):
+            return (1, 1, 0)
+        return _FIRST_AGENT if values.string(members.get("agent")) else UNKNOWN
     if info.model is not None and info.model.variant:
         return _LATE
     return (1, 0, 98) if asked else UNKNOWN
