@@ -45,7 +45,7 @@ def anthropic_messages(
         (role, blocks)
         for turn in turns(pieces, target, profile, media_fits=True, space="anthropic")
         for role, blocks in [_blocks(turn, profile)]
-        if blocks or (profile.emptied_sent and _has_thought(turn))
+        if blocks or _is_sent_empty(turn, profile)
     ]
     if profile.cache_control:
         for _, blocks in spoken[-2:]:
@@ -60,9 +60,16 @@ def anthropic_messages(
     return messages
 
 
-def _has_thought(turn: Turn) -> bool:
-    """Return whether an assistant's message holds reasoning with words."""
-    return any(isinstance(part, Reasoning) and part.text for part in turn.content)
+def _is_sent_empty(turn: Turn, profile: Profile) -> bool:
+    """Return whether a message is sent of which nothing is left.
+
+    With some profiles that is an assistant's that holds reasoning with words.
+    """
+    if profile.nothing_sent and turn.role in {ASSISTANT, "user"}:
+        return True
+    return profile.emptied_sent and any(
+        isinstance(part, Reasoning) and part.text for part in turn.content
+    )
 
 
 def _mark(blocks: list[dict[str, Any]], target: Target, profile: Profile) -> None:
@@ -100,7 +107,8 @@ def _blocks(turn: Turn, profile: Profile) -> tuple[str, list[dict[str, Any]]]:
 def _assistant(turn: Turn, profile: Profile) -> Iterator[dict[str, Any]]:
     for part in turn.content:
         if isinstance(part, Text):
-            if part.text:
+            named = profile.nothing_sent and profile.empty_kept and part.piece.origin.metadata
+            if part.text or named:
                 yield {"type": "text", "text": part.text}
         elif isinstance(part, Reasoning):
             if part.text or profile.blank_reasoning:

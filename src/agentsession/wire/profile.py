@@ -68,7 +68,7 @@ class Profile:
         no_text: the content of an assistant's chat message without a text.
         parts_joined: user texts are one string on chat completions.
         keep_empty: an empty text of a message with signed reasoning is sent as one space.
-        empty_kept: an empty text that the provider named is sent on Responses.
+        empty_kept: an empty text that a provider named is one of a message's parts.
         summaries_joined: what one reasoning of the provider was stored as is one item again on
             Responses; else each is sent that has what the provider wants back.
         blank_reasoning: reasoning of Anthropic's without words, redacted or signed alone, is sent.
@@ -76,6 +76,8 @@ class Profile:
         mark_for_signature: but by the provider ``anthropic`` itself, reasoning that such a mark
             falls on loses its signature to it, and is not sent.
         emptied_sent: a message of Anthropic's whose reasoning cannot be sent is sent empty.
+        nothing_sent: any message of Anthropic's is sent, and with it an empty text that a
+            provider named.
         failed_reasoning_as_text: reasoning of a failed step is sent as text.
         content_texts_joined: the texts of a tool's output are one string on chat completions.
     """
@@ -97,6 +99,7 @@ class Profile:
     cache_control: bool = False
     mark_for_signature: bool = False
     emptied_sent: bool = False
+    nothing_sent: bool = False
     failed_reasoning_as_text: bool = False
     content_texts_joined: bool = False
 

@@ -773,6 +773,73 @@ def test_a_tail_that_begins_nowhere_keeps_everything() -> None:
     assert _said_to(built, "1.18.33") == ["One", "A", QUESTION, "So far", "Next"]
 
 
+def sent_on(result: Converted, response: str, wire_name: str) -> list[dict[str, Any]]:
+    """Return what a response's request held on a wire."""
+    lowering = getattr(wire, wire_name)
+    (entry,) = [
+        entry
+        for entry in result.session.entries
+        if isinstance(entry, ags.ResponseEntry) and entry.response_id == response
+    ]
+    pieces = wire.request_pieces(result.session.path(entry.id))
+    found: list[dict[str, Any]] = lowering(
+        pieces, wire.target_of(entry), convert.profile_of_response(entry)
+    )
+    return found
+
+
+EMPTY: dict[str, Any] = {"role": "user", "content": []}
+
+
+@pytest.mark.parametrize(
+    ("version", "said_part", "chat", "anthropic"),
+    [
+        ("1.0.61", {"text": ""}, True, True),
+        ("1.0.185", {"text": ""}, True, True),
+        ("1.1.16", {"text": ""}, True, False),
+        ("1.14.34", {"text": ""}, True, False),
+        ("1.15.13", {"text": ""}, False, False),
+        ("1.0.98", {"text": "x", "ignored": True}, True, True),
+        ("1.0.142", {"text": "x", "ignored": True}, False, False),
+    ],
+)
+def test_a_users_message_of_which_nothing_is_left_by_release(
+    version: str, said_part: dict[str, Any], chat: bool, anthropic: bool
+) -> None:
+    built = Build()
+    built.user("One")
+    built.answer(said("A"))
+    built.user("", {"type": "text", **said_part})
+    last = built.answer(said("B"))
+    result = from_store(built, version=version)
+    assert (EMPTY in sent_on(result, last, "chat_messages")) is chat
+    assert (EMPTY in sent_on(result, last, "responses_input")) is chat
+    assert (EMPTY in sent_on(result, last, "anthropic_messages")) is anthropic
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("1.0.61", []),
+        ("1.0.98", [{"type": "text", "text": ""}]),
+        ("1.1.16", None),
+    ],
+)
+def test_an_answer_of_an_empty_text_on_anthropic_by_release(
+    version: str, expected: list[dict[str, Any]] | None
+) -> None:
+    built = Build()
+    built.user("One")
+    built.answer(said("", metadata={"openai": {"itemId": "msg_1"}}))
+    built.user("Two")
+    built.answer(said("Three"))
+    built.user("Four")
+    last = built.answer(said("B"))
+    found = sent_on(from_store(built, version=version), last, "anthropic_messages")
+    contents = [message["content"] for message in found if message["role"] == "assistant"]
+    assert contents[:-1] == ([] if expected is None else [expected])
+
+
 @pytest.mark.parametrize(("version", "sends"), [("1.0.61", False), ("1.0.98", True)])
 def test_an_empty_text_that_the_provider_named_by_release(version: str, sends: bool) -> None:
     built = Build()
@@ -780,15 +847,8 @@ def test_an_empty_text_that_the_provider_named_by_release(version: str, sends: b
     named = {"openai": {"itemId": "msg_1"}}
     built.answer(said("", metadata=named), called("completed", output="ok"), finish="tool-calls")
     last = built.answer(said("B"))
-    session = from_store(built, version=version, generation=G1).session
-    (entry,) = [
-        e for e in session.entries if isinstance(e, ags.ResponseEntry) and e.response_id == last
-    ]
-    pieces, profile = (
-        wire.request_pieces(session.path(entry.id)),
-        convert.profile_of_response(entry),
-    )
-    sent_to = wire.responses_input(pieces, wire.target_of(entry), profile)
+    result = from_store(built, version=version, generation=G1)
+    sent_to = sent_on(result, last, "responses_input")
     assert ({"type": "item_reference", "id": "msg_1"} in sent_to) is sends
 
 

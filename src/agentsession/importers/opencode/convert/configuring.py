@@ -9,8 +9,8 @@ from agentsession.entries import ConfigEntry
 from agentsession.importers.opencode import names, values
 from agentsession.importers.opencode.convert.draft import NAMESPACE
 from agentsession.importers.opencode.convert.frame import Frame
-from agentsession.importers.opencode.convert.lowering import without
 from agentsession.importers.opencode.convert.rules import Rules, release_of
+from agentsession.importers.opencode.convert.units import without
 from agentsession.importers.opencode.v1 import Message
 from agentsession.importers.prompts import prompt_parts
 from agentsession.record_entries import EnvEntry

@@ -12,9 +12,10 @@ from agentsession.importers.opencode import names, values
 from agentsession.importers.opencode.convert.accounts import Accounts
 from agentsession.importers.opencode.convert.draft import Draft
 from agentsession.importers.opencode.convert.history import History
-from agentsession.importers.opencode.convert.lowering import Lowered, without
+from agentsession.importers.opencode.convert.lowering import Lowered
 from agentsession.importers.opencode.convert.ordinary import Ordinary
 from agentsession.importers.opencode.convert.timeline import Timeline
+from agentsession.importers.opencode.convert.units import without
 from agentsession.importers.opencode.convert.usage import Sum
 from agentsession.importers.opencode.records import MessageRecord
 from agentsession.importers.opencode.v1 import Message

@@ -11,11 +11,13 @@ from typing import Any, Final
 import msgspec
 
 from agentsession.importers.opencode import names, values
+from agentsession.importers.opencode.convert.asking import user_unit
 from agentsession.importers.opencode.convert.clock import LATEST
 from agentsession.importers.opencode.convert.outcomes import is_before_sending
 from agentsession.importers.opencode.convert.rules import Rules
 from agentsession.importers.opencode.convert.script import stringify
 from agentsession.importers.opencode.convert.units import (
+    IDS,
     NOTICE,
     NOTICED,
     PLACEHOLDER,
@@ -28,16 +30,12 @@ from agentsession.importers.opencode.convert.units import (
     reasoning_item,
     secret_of,
     text_part,
-    user_item,
+    without,
 )
 from agentsession.importers.opencode.convert.usage import NO_COUNTS, Counts, counts_in
 from agentsession.importers.opencode.records import MessageRecord, PartRecord
-from agentsession.importers.opencode.v1 import Message, Part, ToolState
+from agentsession.importers.opencode.v1 import Message, ToolState
 
-COMPACTION_QUESTION: Final = "What did we do so far?"
-SUBTASK_QUESTION: Final = "The following tool was executed by the user"
-_UNSENT_FILES: Final = frozenset({"text/plain", "application/x-directory"})
-IDS: Final = frozenset({"id", "sessionID", "messageID"})
 _IN_SPOKEN: Final = IDS | {"type", "text", "metadata"}
 _SPOKEN_TIMED: Final = frozenset({"type", "text", "time"})
 _IN_CALL: Final = IDS | {"type", "callID", "tool", "metadata", "state"}
@@ -150,44 +148,11 @@ def lower(record: MessageRecord, rules: Rules) -> Lowered:
 
 
 def _lower_user(lowered: Lowered, rules: Rules) -> None:
-    content: list[dict[str, Any]] = []
-    hidden = True
-    for place, found in enumerate(lowered.record.parts):
-        part = found.part
-        if part is None:
-            continue
-        said = _user_part(part, rules)
-        rest = without(part.value, IDS)
-        if said is not None:
-            content.append(said)
-            hidden = hidden and part.synthetic
-            rest.pop("text" if "text" in said else "url", None)
-            if part.type == names.PART_FILE and said.get("filename") == part.filename:
-                rest.pop("filename", None)
-        lowered.beside[place] = {"id": found.id, **rest}
-    # An empty text beside others is sent by no release.
-    content = [part for part in content if part.get("text") != ""] or content
-    if content:
-        name = lowered.record.id
-        unit = Unit((name, ""), user_item(name, content), hidden=hidden)
+    unit, lowered.beside = user_unit(lowered.record, rules)
+    lowered.dropped = unit is None
+    if unit is not None:
         lowered.steps.append([unit])
         lowered.outputs.append([])
-    else:
-        lowered.dropped = True
-
-
-def _user_part(part: Part, rules: Rules) -> dict[str, Any] | None:
-    if part.type == names.PART_TEXT:
-        if part.ignored or (rules.empty_text_skipped and not part.text):
-            return None
-        return text_part(part.text)
-    if part.type == names.PART_FILE and part.mime not in _UNSENT_FILES:
-        return media_part(part.mime, part.url, part.filename)
-    if part.type == names.PART_COMPACTION:
-        return text_part(COMPACTION_QUESTION)
-    if part.type == names.PART_SUBTASK:
-        return text_part(SUBTASK_QUESTION)
-    return None
 
 
 class _Assistant:
@@ -407,12 +372,4 @@ def state_rest(state: dict[str, Any]) -> dict[str, Any]:
         if type(attachments) is list:
             files = [without(a, {"url"}) if isinstance(a, dict) else a for a in attachments]
             rest["attachments"] = files
-    return rest
-
-
-def without(value: dict[str, Any], left_out: set[str] | frozenset[str]) -> dict[str, Any]:
-    """Return an object without some of its members."""
-    rest = value.copy()
-    for name in left_out.intersection(value):
-        del rest[name]
     return rest

@@ -23,8 +23,9 @@ from agentsession.importers.opencode.convert.draft import (
     Key,
     Pending,
 )
-from agentsession.importers.opencode.convert.lowering import IDS, state_rest, told_by, wrote
+from agentsession.importers.opencode.convert.lowering import state_rest, told_by, wrote
 from agentsession.importers.opencode.convert.units import (
+    IDS,
     OUTPUT,
     assistant_item,
     reasoning_item,

@@ -15,7 +15,6 @@ from urllib.parse import unquote, urlsplit
 from agentsession import text
 from agentsession.errors import NotJSON
 from agentsession.importers.opencode import names, values
-from agentsession.importers.opencode.convert.lowering import without
 from agentsession.importers.opencode.convert.script import stringify
 from agentsession.importers.opencode.convert.units import (
     Unit,
@@ -27,6 +26,7 @@ from agentsession.importers.opencode.convert.units import (
     secret_of,
     text_part,
     user_item,
+    without,
 )
 from agentsession.importers.opencode.records import Row2
 from agentsession.importers.opencode.v2 import Content2, Message2, ToolState2, provider_state

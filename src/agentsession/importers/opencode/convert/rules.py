@@ -19,6 +19,8 @@ _VERSION: Final = re.compile(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?", re.ASCII
 UNKNOWN: Final[Version] = (0, 0, 0)
 LAST_MEDIA_APART: Final[Version] = (1, 1, 31)
 """The last release known to send media of an output in a message of its own for each call."""
+FIRST_UNSAID_LEFT: Final[Version] = (1, 0, 142)
+"""The first release seen to leave out a user's message of which nothing is sent."""
 LAST_TREE: Final[Version] = (1, 1, 65)
 LAST_TABLES: Final[Version] = (1, 18, 34)
 
@@ -78,6 +80,11 @@ class Rules:
         return self.version >= (1, 15, 0)
 
     @property
+    def unsaid_sent(self) -> bool:
+        """A user's message of which nothing is sent is sent all the same, empty."""
+        return self.version < FIRST_UNSAID_LEFT
+
+    @property
     def busy_wrapped(self) -> bool:
         """Input that arrives during a loop is sent in a wrapper the store does not have."""
         return (1, 0, 185) <= self.version <= (1, 17, 0)
@@ -119,6 +126,7 @@ def profile_of(release: str) -> Profile:
         cache_control=True,
         mark_for_signature=version < (1, 1, 50),
         emptied_sent=True,
+        nothing_sent=version < (1, 1, 0),
     )
 
 

@@ -15,11 +15,11 @@ from agentsession.importers.opencode.convert.draft import (
     origin_of,
 )
 from agentsession.importers.opencode.convert.frame import MESSAGE_IDS, Frame
-from agentsession.importers.opencode.convert.lowering import Lowered, without
+from agentsession.importers.opencode.convert.lowering import Lowered
 from agentsession.importers.opencode.convert.ordinary import Ordinary
 from agentsession.importers.opencode.convert.outcomes import status_of
 from agentsession.importers.opencode.convert.rules import Rules, release_of
-from agentsession.importers.opencode.convert.units import Unit
+from agentsession.importers.opencode.convert.units import Unit, without
 from agentsession.importers.opencode.convert.usage import Counts, usage_from
 from agentsession.importers.opencode.records import Revert
 from agentsession.importers.opencode.spelling import Spelling, dispatch_spelling, spelled

@@ -52,6 +52,10 @@ class Unit(msgspec.Struct, frozen=True, eq=False, gc=False):
         return values.string(self.item.get("call_id"))
 
 
+IDS: Final = frozenset({"id", "sessionID", "messageID"})
+"""The members of a part that say where it belongs."""
+
+
 def user_item(name: str, content: list[dict[str, Any]], role: str = "user") -> dict[str, Any]:
     """Return a message item of somebody other than the model."""
     return {"type": "message", "id": name, "role": role, "content": content}
@@ -119,3 +123,11 @@ def secret_of(metadata: object) -> tuple[Mapping[str, Any], str, str]:
                 place = f"{space}.{member}" if space else member
                 return ({**metadata, space: rest} if space else rest), secret, place
     return metadata, "", ""
+
+
+def without(value: dict[str, Any], left_out: set[str] | frozenset[str]) -> dict[str, Any]:
+    """Return an object without some of its members."""
+    rest = value.copy()
+    for name in left_out.intersection(value):
+        del rest[name]
+    return rest

@@ -11,12 +11,13 @@ from typing import Any, Final
 from agentsession.importers.fold import continues
 from agentsession.importers.opencode import names, values
 from agentsession.importers.opencode.convert.accounts import Accounts
+from agentsession.importers.opencode.convert.asking import SUBTASK_QUESTION
 from agentsession.importers.opencode.convert.configuring import Configuration
 from agentsession.importers.opencode.convert.draft import Draft
 from agentsession.importers.opencode.convert.frame import Frame, named
 from agentsession.importers.opencode.convert.history import History
 from agentsession.importers.opencode.convert.leaving import Alignment, Leaf
-from agentsession.importers.opencode.convert.lowering import SUBTASK_QUESTION, Lowered
+from agentsession.importers.opencode.convert.lowering import Lowered
 from agentsession.importers.opencode.convert.ordinary import ordinary
 from agentsession.importers.opencode.convert.rules import Rules
 from agentsession.importers.opencode.convert.steps import Steps
