@@ -107,8 +107,7 @@ def _blocks(turn: Turn, profile: Profile) -> tuple[str, list[dict[str, Any]]]:
 def _assistant(turn: Turn, profile: Profile) -> Iterator[dict[str, Any]]:
     for part in turn.content:
         if isinstance(part, Text):
-            named = profile.nothing_sent and profile.empty_kept and part.piece.origin.metadata
-            if part.text or named:
+            if part.text or (part.named and profile.nothing_sent and profile.empty_kept):
                 yield {"type": "text", "text": part.text}
         elif isinstance(part, Reasoning):
             if part.text or profile.blank_reasoning:

@@ -71,7 +71,7 @@ def _assistant(turn: Turn, profile: Profile, referring: bool) -> Iterator[dict[s
                 yield {"type": "item_reference", "id": kept}
             told.add(kept)
         elif isinstance(part, Text):
-            if not part.text and not part.own:
+            if not part.text and not part.named:
                 continue
             text = {"type": "output_text", "text": part.text}
             yield {"role": ASSISTANT, "content": [text], **_phase(part)}

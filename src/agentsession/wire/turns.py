@@ -20,11 +20,15 @@ TOOL = "tool"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text of an assistant's message; ``own`` when something of its provider goes along."""
+    """A text of an assistant's message.
+
+    ``named`` when something of its provider goes along, ``own`` when the wire looks for it too.
+    """
 
     text: str
     piece: Piece
     own: bool = False
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +155,10 @@ class _Gathered:
             yield Call(piece)
         elif item.type == "message":
             own = bool(origin.metadata) and self._travels_whole(origin)
+            named = own or (bool(origin.metadata) and self._profile.foreign is Foreign.WHOLE)
             kept = " " if origin.message in self._signed else ""
-            yield from (Text(part or kept, piece, own) for part in _texts(item.get("content")))
+            texts = _texts(item.get("content"))
+            yield from (Text(part or kept, piece, own, named) for part in texts)
         elif item.type == "reasoning":
             own = self._travels_whole(origin)
             words = reasoning_text(piece)

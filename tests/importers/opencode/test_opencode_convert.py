@@ -840,6 +840,18 @@ def test_an_answer_of_an_empty_text_on_anthropic_by_release(
     assert contents[:-1] == ([] if expected is None else [expected])
 
 
+@pytest.mark.parametrize(("version", "sends"), [("1.0.61", False), ("1.1.16", True)])
+def test_an_empty_text_named_in_another_name_space_by_release(version: str, sends: bool) -> None:
+    built = Build()
+    built.user("One")
+    built.answer(said("", metadata={"mine": {"itemId": "msg_1"}}), called("completed", output="ok"))
+    built.user("Two")
+    last = built.answer(said("B"))
+    found = sent_on(from_store(built, version=version, generation=G1), last, "responses_input")
+    empty = {"role": "assistant", "content": [{"type": "output_text", "text": ""}]}
+    assert (empty in found) is sends
+
+
 @pytest.mark.parametrize(("version", "sends"), [("1.0.61", False), ("1.0.98", True)])
 def test_an_empty_text_that_the_provider_named_by_release(version: str, sends: bool) -> None:
     built = Build()
