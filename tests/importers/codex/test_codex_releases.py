@@ -333,6 +333,47 @@ def test_a_summary_with_its_lead_in_takes_the_place_of_the_one_before(tmp_path: 
     assert requests(convert(tmp_path))[-1] == ["one", "two", f"{lead}: b", "three"]
 
 
+LEAD = "Another language model started to solve this problem and produced a summary"
+CUT = "<turn_aborted>Cut."
+REVIEW = "<user_action>A review."
+
+
+@pytest.mark.parametrize(("version", "told"), [("0.98.0", True), ("0.99.0", False)])
+def test_what_tells_of_an_interrupt_was_kept_by_a_compaction(
+    tmp_path: Path, version: str, *, told: bool
+) -> None:
+    begun = [said("user", "one"), context(), counters(10, 10), said("assistant", "A")]
+    cut = [said("user", "cut"), context(), said("user", CUT), event("turn_aborted", reason="x")]
+    last = [said("user", "two"), context(), counters(20, 10), said("assistant", "B")]
+    lines = [*begun, *cut, line("compacted", {"message": LEAD}), *last]
+    write(tmp_path, [meta(version=version), *lines])
+    marker = [CUT] if told else []
+    assert requests(convert(tmp_path))[-1] == ["one", "cut", *marker, LEAD, "two"]
+
+
+def test_what_tells_of_a_review_is_the_users_own(tmp_path: Path) -> None:
+    """A compaction keeps it; what it was answered with is no answer of this thread's model."""
+    begun = [said("user", "one"), context(), counters(10, 10), said("assistant", "A")]
+    review = [said("user", REVIEW), event("exited_review_mode"), said("assistant", "Fine")]
+    compacted = [context(), counters(20, 10), line("compacted", {"message": LEAD})]
+    last = [said("user", "two"), context(), counters(30, 10), said("assistant", "B")]
+    write(tmp_path, [meta(version="0.98.0"), *begun, *review, *compacted, *last])
+    converted = convert(tmp_path)
+    assert requests(converted) == [["one"], ["one", REVIEW, LEAD, "two"]]
+    items = [e.item.text for e in converted.session.entries if isinstance(e, ItemEntry)]
+    assert "Fine" in items
+
+
+@pytest.mark.parametrize("version", ["0.98.0", "0.145.0"])
+def test_a_review_counts_as_a_turn(tmp_path: Path, version: str) -> None:
+    review = [said("user", REVIEW), event("exited_review_mode"), said("assistant", "Fine")]
+    lines = [*turn("t1", "one", *answered("A", 10)), *review, *turn("t2", "two")]
+    rolled = event("thread_rolled_back", num_turns=2)
+    last = turn("t3", "three", *answered("B", 20))
+    write(tmp_path, [meta(version=version), *lines, rolled, *last])
+    assert requests(convert(tmp_path))[-1] == ["one", "A", "three"]
+
+
 @pytest.mark.parametrize(("version", "times"), [("0.47.0", 2), ("0.49.0", 1)])
 def test_what_is_put_into_a_turn_asks_for_no_call(tmp_path: Path, version: str, times: int) -> None:
     """It comes with the outputs, and no display event says that it begins a turn."""

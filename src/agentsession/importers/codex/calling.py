@@ -48,7 +48,12 @@ class Calling(Answering):
             goes_on = call is not None and call.sampled in {None, sampled} and call.counts is None
             if not goes_on:
                 self.open(element.time, sampled=sampled, side=sampled <= state.done)
-        elif self._is_nobodys():
+        elif self._tells_of_review():
+            # It stands in the history, and no request of this thread was for it.
+            self.keep(element)
+            return
+        elif state.bordered and not state.active:
+            # No call can have made what comes between turns. Spec: codex 8, rule 6.
             if call is None or not call.side:
                 self.open(element.time, side=True)
         elif call is None or (not call.marked and (call.has_results or call.border or call.side)):
@@ -61,11 +66,9 @@ class Calling(Answering):
         call.elements.append(element)
         call.time = element.time or call.time
 
-    def _is_nobodys(self) -> bool:
-        """Whether no call can have made an item that comes now. Spec: codex 8, rule 6."""
+    def _tells_of_review(self) -> bool:
+        """Whether an item that comes now is what a review told the thread it was asked in."""
         state = self.state
-        if state.bordered and not state.active:
-            return True
         return state.call is None and bool(state.history) and state.history[-1].is_action
 
     # Calls.

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _APART: Final = (0, 55)
 """Releases before made one message of what the user said and a summary."""
 
+_NO_INTERRUPTS: Final = (0, 99)
+"""Releases before kept what tells of an interrupt as if the user had said it."""
+
 _IN_ITEMS: Final = frozenset({"replacement_history", "replacement_history_metadata", "message"})
 
 
@@ -33,9 +36,10 @@ def compacted(reading: Reading, line: Line, number: int) -> None:
     native = _native(line, call)
     native["rebuilt"] = history is None
     if history is None:
-        kept = said(state.history)
+        release = version_of(state.release)
+        kept = said(state.history, interrupts=release < _NO_INTERRUPTS)
         texts = [writer.item(unit).text for unit in kept]
-        if is_bare(summary) and version_of(state.release) < _APART:
+        if is_bare(summary) and release < _APART:
             history = bridged(state.history, texts, summary)
         else:
             history = rebuilt(state.history, list(zip(kept, texts, strict=True)), summary)

@@ -38,7 +38,6 @@ from agentsession.importers.unknown import Strange, Unknown
 from agentsession.record_entries import RunEntry
 
 _INTERRUPTED: Final = Ending("interrupted")
-_TURN_ABORTED: Final = "<turn_aborted>"
 _COMPACTED_NOTICE: Final = "Compact task completed"
 _WITH_CONTEXT: Final = (0, 117)
 _NO_NUMBER: Final = -1
@@ -299,7 +298,7 @@ class Reading:
 
     def _input(self, element: Element) -> None:
         state, unit = self.state, element.unit
-        if unit.words.startswith(_TURN_ABORTED):
+        if unit.is_interrupt:
             self.calling.settle(_INTERRUPTED, certain=False)
         elif unit.turn:
             if state.active or not state.bordered:

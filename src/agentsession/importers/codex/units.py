@@ -55,6 +55,7 @@ _CONTEXT_STARTS: Final = (
     "<model_switch>",
 )
 _ACTION: Final = "<user_action>"
+_INTERRUPT: Final = "<turn_aborted>"
 _SUMMARY: Final = "compaction.summary"
 _USER_BUDGET: Final = 80_000
 _OPENING: Final = (
@@ -117,6 +118,11 @@ class Unit:
     def is_action(self) -> bool:
         """Whether it tells the model of something a user did, such as a review."""
         return self.role == "user" and self.words.startswith(_ACTION)
+
+    @property
+    def is_interrupt(self) -> bool:
+        """Whether it tells the model that a user cut the turn before short."""
+        return self.role == "user" and self.words.startswith(_INTERRUPT)
 
 
 def is_sent(item_type: str) -> bool:
@@ -217,8 +223,9 @@ def rolled_back(history: Sequence[Unit], turns: int, *, with_context: bool) -> l
 
     Spec: codex 5.1.
     """
-    # The summary of a compaction is a user's message to Codex, and counts as a turn.
-    begins = [at for at, unit in enumerate(history) if unit.turn or unit.summary]
+    # To Codex the summary of a compaction is a user's message and counts as a turn, and so does
+    # what it tells of a review.
+    begins = [at for at, unit in enumerate(history) if unit.turn or unit.summary or unit.is_action]
     if not begins or turns <= 0:
         return list(history)
     first = max(len(begins) - turns, 0)
@@ -229,13 +236,23 @@ def rolled_back(history: Sequence[Unit], turns: int, *, with_context: bool) -> l
     return list(history[:cut])
 
 
-def said(history: Sequence[Unit]) -> list[Unit]:
+def said(history: Sequence[Unit], *, interrupts: bool) -> list[Unit]:
     """Return what a compaction takes for a user's own messages. Spec: codex 6.
 
-    Of earlier summaries those are left out that begin with the fixed lead-in, as they all do
-    from 0.59 on.
+    What tells of a review is one of them. Of earlier summaries those are left out that begin
+    with the fixed lead-in, as they all do from 0.59 on.
+
+    Args:
+        history: the history before the compaction.
+        interrupts: whether what tells of an interrupt is one of them, as up to 0.98.
     """
-    return [unit for unit in history if (is_bare(unit.words) if unit.summary else unit.turn)]
+    return [unit for unit in history if _is_said(unit, interrupts=interrupts)]
+
+
+def _is_said(unit: Unit, *, interrupts: bool) -> bool:
+    if unit.summary:
+        return is_bare(unit.words)
+    return unit.turn or unit.is_action or (interrupts and unit.is_interrupt)
 
 
 def rebuilt(history: Sequence[Unit], told: Sequence[tuple[Unit, str]], summary: str) -> list[Unit]:
