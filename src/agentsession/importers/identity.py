@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from agentsession import text, versions
@@ -19,8 +20,10 @@ from agentsession.canonical import canonical_json
 from agentsession.entries import Entry
 from agentsession.errors import AgentSessionError, UnsupportedFormat
 from agentsession.ids import is_content_id
+from agentsession.importers.amending import Amended, amended
 from agentsession.members import Version
 from agentsession.migration import LEGACY_ID
+from agentsession.record_entries import RunEntry
 from agentsession.session import Session
 from agentsession.timestamp import Timestamp
 
@@ -87,24 +90,47 @@ def migrated(converted: Session, stored: Session | None) -> Session:
     """Return a converted session with hashes as ids; what is stored has the same ids in it.
 
     A time matters to a hash, and not to the id that an import gives: an entry that is stored
-    keeps the time it has there.
+    keeps the time it has there. Runs say what the later rules make of their entries, and a start
+    that is stored says what it does there.
 
     Raises:
         UnresolvedMigration: when an entry has no hash.
     """
     times: dict[str, Timestamp] = {}
+    begun: dict[str, str] = {}
     for entry in stored.entries if stored is not None else ():
         if entry.ts is not None:
             times.setdefault(imported_id(entry), entry.ts)
+        if isinstance(entry, RunEntry) and entry.is_start:
+            begun.setdefault(imported_id(entry), entry.source)
+    to = versions.format_name(versions.NEWEST_HASHED)
     if any(_has_another(times, entry) for entry in converted.entries):
-        kept = Session(converted.header)
-        for entry in converted.entries:
-            if entry.parent is None:
-                kept.reset_leaf()
-            ts = times.get(entry.id, entry.ts)
-            kept.append(entry.moved(parent=entry.parent, id=entry.id, ts=ts))
-        converted = kept
-    return converted.migrated(versions.format_name(versions.NEWEST_HASHED))
+        converted = _again(converted, times, {})
+    done = converted.migrated(to)
+    said = {imported_id(done[entry_id]): one for entry_id, one in amended(done).items()}
+    for known, source in begun.items():
+        start = converted.get(known)
+        if isinstance(start, RunEntry):
+            said.pop(known, None)
+            if source != start.source:
+                said[known] = Amended(source=source)
+    return _again(converted, times, said).migrated(to) if said else done
+
+
+def _again(
+    converted: Session, times: Mapping[str, Timestamp], said: Mapping[str, Amended]
+) -> Session:
+    """Return a session with other times, and with runs that say something else."""
+    kept = Session(converted.header)
+    for entry in converted.entries:
+        if entry.parent is None:
+            kept.reset_leaf()
+        ts = times.get(entry.id, entry.ts)
+        one = entry
+        if entry.id in said and isinstance(entry, RunEntry):
+            one = said[entry.id].of(entry)
+        kept.append(one.moved(parent=entry.parent, id=entry.id, ts=ts))
+    return kept
 
 
 def _has_another(times: dict[str, Timestamp], entry: Entry) -> bool:

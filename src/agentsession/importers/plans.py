@@ -38,6 +38,7 @@ USER_LEAF: Final = "user-leaf-kept"
 HEADER_DIFFERS: Final = "header-differs"
 OTHER_FORMAT: Final = "format-kept"
 NOT_REWRITTEN: Final = "not-rewritten"
+REPEATED_CALLS: Final = "call-id-repeated"
 
 SENTENCES: Final = {
     REWRITTEN: (
@@ -49,6 +50,10 @@ SENTENCES: Final = {
     HEADER_DIFFERS: "the session's header would differ now; the stored one stays",
     OTHER_FORMAT: "the store holds the session in another format than was asked for; it stays",
     NOT_REWRITTEN: "a reference could not be rewritten for ids that are hashes, and is as it was",
+    REPEATED_CALLS: (
+        "calls share an id or have none, which a session of later drafts should not have: they "
+        "are as they were, and verify names them"
+    ),
 }
 """What the codes of a merge mean."""
 
@@ -125,6 +130,8 @@ def plan(stored: Session | None, converted: Session, to: str = FORMATS[0]) -> Pl
     told = [Finding(NOT_REWRITTEN, SENTENCES[NOT_REWRITTEN], s) for s in converted.unresolved]
     if stored is not None and has_hashes != versions.has_content_ids(versions.parse_format(to)):
         told.append(_finding(OTHER_FORMAT, stored))
+    if has_hashes:
+        told += _repeated_calls(converted)
     ids = {imported_id(entry): entry.id for entry in converted.entries} if has_hashes else {}
     return replace(done, findings=(*done.findings, *told), ids=ids)
 
@@ -135,6 +142,17 @@ def in_format(stored: Session | None, converted: Session, to: str) -> Session:
     if versions.has_content_ids(version) and not versions.has_content_ids(converted.header.version):
         return migrated(converted, stored)
     return converted
+
+
+def _repeated_calls(converted: Session) -> list[Finding]:
+    """What to tell of calls that later drafts do not allow. Spec: later drafts 12."""
+    ids = set(converted.repeated_call_ids())
+    if converted.call_owner(""):
+        ids.add("")
+    if not ids:
+        return []
+    where = converted.call_owner(min(ids))
+    return [Finding(REPEATED_CALLS, SENTENCES[REPEATED_CALLS], where, len(ids))]
 
 
 class _Merging:
