@@ -64,7 +64,7 @@ def claude_code_profile(release: str) -> ClaudeCodeProfile:
     return ClaudeCodeProfile(
         name=f"claude-code {release}".strip(),
         foreign=Foreign.DROP,
-        keep_foreign=version < (2, 1, 200),
+        keep_foreign=version < (2, 1, 152),
         blank_texts=version < (2, 1, 94),
         blank_answers=version < (2, 1, 45),
         bare_calls=frozenset({"ExitPlanMode"}) if plans else frozenset(),

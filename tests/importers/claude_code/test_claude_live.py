@@ -8,7 +8,9 @@ import pytest
 from claude_files import SESSION, Log
 from test_claude_releases import all_rebuilt, call, result, said, user, verdicts
 
+from agentsession.entries import ResponseEntry
 from agentsession.importers.claude_code.fidelity import sessions
+from agentsession.importers.claude_code.rules import Rules
 
 SUGGEST = "Suggest what the user might say next."
 
@@ -258,3 +260,128 @@ def test_thinking_alone_was_sent_until(tmp_path: Path, version: str, is_kept: bo
     after = user("[Request interrupted by user]", "On")
     sent = [user("Go"), said(thought), after] if is_kept else [user("Go"), after]
     all_rebuilt(tmp_path, {1: [user("Go")], 2: sent})
+
+
+def test_prompts_were_forgotten_once_they_were_answered(tmp_path: Path) -> None:
+    """Each turn, and a resume, went on from a copy of what the process still had."""
+    log = Log(version="1.0.62")
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "One.")
+    log.say("c1", "msg_0001", "One.", parent=None)
+    log.user("u2", "More")
+    log.call("a2", "msg_0002", "t1")
+    log.result("r1", "t1", "b")
+    log.say("a3", "msg_0003", "Two.")
+    log.say("d1", "msg_0001", "One.", parent=None)
+    log.call("d2", "msg_0002", "t1")
+    log.result("d3", "t1", "b")
+    log.say("d4", "msg_0003", "Two.")
+    log.user("u3", "Last")
+    log.say("a4", "msg_0004", "Three.")
+    log.write(tmp_path)
+    again = Log("22222222-2222-4333-8444-555555555555", version="1.0.62")
+    again.say("e1", "msg_0001", "One.", parent=None)
+    again.call("e2", "msg_0002", "t1")
+    again.result("e3", "t1", "b")
+    again.say("e4", "msg_0003", "Two.")
+    again.user("e5", "Last")
+    again.say("e6", "msg_0004", "Three.")
+    again.user("u4", "Resumed")
+    again.say("a5", "msg_0005", "Four.")
+    for line in again.lines:
+        line["timestamp"] = line["timestamp"].replace("T10:", "T11:")
+    again.write(tmp_path)
+    one, two = [said("One.")], [said(call("t1")), user(result("t1", "b")), said("Two.")]
+    all_rebuilt(
+        tmp_path,
+        {
+            1: [user("Go")],
+            2: [*one, user("More")],
+            3: [*one, user("More"), *two[:2]],
+            4: [said("One.", call("t1")), *two[1:], user("Last")],
+            5: [
+                said("One.", call("t1")),
+                *two[1:],
+                user("Last"),
+                said("Three."),
+                user("Resumed"),
+            ],
+        },
+    )
+
+
+def test_copies_that_have_all_prompts_change_nothing(tmp_path: Path) -> None:
+    log = Log(version="1.0.62")
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "One.")
+    log.user("c0", "Go", parent=None)
+    log.say("c1", "msg_0001", "One.")
+    log.user("u2", "More")
+    log.say("a2", "msg_0002", "Two.")
+    log.write(tmp_path)
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("Go"), said("One."), user("More")]})
+    (session,) = sessions(tmp_path)
+    assert not [entry for entry in session.entries if entry.type == "compaction"]
+
+
+@pytest.mark.parametrize(("release", "forgets"), [("1.0.62", True), ("1.0.64", False)])
+def test_which_releases_forget_prompts(release: str, forgets: bool) -> None:
+    assert Rules.of(release).forgets_prompts is forgets
+
+
+@pytest.mark.parametrize(("version", "is_sent"), [("2.1.62", False), ("2.1.63", True)])
+def test_what_the_screen_printed_of_a_command_was_sent_from(
+    tmp_path: Path, version: str, is_sent: bool
+) -> None:
+    log = Log(version=version)
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "Yes.")
+    words = "<local-command-stdout>Status dialog dismissed</local-command-stdout>"
+    log.add("system", "l1", subtype="local_command", content=words)
+    log.user("u2", "More")
+    log.say("a2", "msg_0002", "Sure.")
+    log.write(tmp_path)
+    after = user(words, "More") if is_sent else user("More")
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("Go"), said("Yes."), after]})
+
+
+def test_the_history_of_an_agent_begins_anew_with_its_summary(tmp_path: Path) -> None:
+    """An agent that goes on from a long session compacts what it was told, without a boundary."""
+    log = Log(version="2.1.23")
+    log.user("u1", "Go")
+    log.user("u2", "More", parent="s10")
+    log.say("a2", "msg_0003", "Sure.")
+    log.write(tmp_path)
+    agent = Log(version="2.1.23")
+    side = {"isSidechain": True, "agentId": "s1"}
+    agent.say("s10", "msg_0001", "Done.", parent="u1", **side)
+    agent.user("s11", SUGGEST, **side)
+    agent.user("s12", "In short", isCompactSummary=True, isVisibleInTranscriptOnly=True, **side)
+    agent.say("s13", "msg_0002", "And now?", **side)
+    agent.write(tmp_path, f"{SESSION}/subagents/agent-s1")
+    begun = [user("Go"), said("Done.")]
+    all_rebuilt(tmp_path, {1: begun[:1], 2: [user("In short")], 3: [*begun, user("More")]})
+    (session,) = sessions(tmp_path)
+    answered = next(
+        entry
+        for entry in session.entries
+        if isinstance(entry, ResponseEntry) and entry.response_id == "msg_0002"
+    )
+    path = [entry.type for entry in session.path(answered.id)]
+    assert "compaction" in path
+
+
+@pytest.mark.parametrize(("version", "is_kept"), [("2.1.150", True), ("2.1.152", False)])
+def test_another_models_thinking_was_sent_until(
+    tmp_path: Path, version: str, is_kept: bool
+) -> None:
+    log = Log(version=version)
+    log.user("u1", "Go")
+    thought = {"type": "thinking", "thinking": "Hm", "signature": "S"}
+    log.block("a1", "msg_0001", thought, model="claude-opus-4-5")
+    log.say("a2", "msg_0001", "One.", model="claude-opus-4-5")
+    log.user("u2", "On")
+    log.say("a3", "msg_0002", "Two.", model="claude-sonnet-4-6")
+    log.write(tmp_path)
+    first = said(thought, "One.") if is_kept else said("One.")
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("Go"), first, user("On")]})

@@ -41,6 +41,10 @@ CODES: Final = MappingProxyType(
         "lost-by-loader": (
             "a resume kept one of several parallel calls; later requests lacked the others"
         ),
+        "prompts-forgotten": (
+            "a process with stream input forgot the prompts that it had answered; "
+            "later requests lacked them"
+        ),
         "interrupted-call-unsent": "a call without a result was left out of later requests",
         "thinking-only-unsent": "an answer of thinking alone was left out of later requests",
         "synthetic-reply": "the program answered in the model's name; no model was called",

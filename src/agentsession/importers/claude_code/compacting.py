@@ -54,7 +54,7 @@ class Compacting:
             native=boundary.beside(),
         )
         self._conversion.accounts.find("side-request-unrecorded", boundary.where)
-        for record in (boundary, summary):
+        for record in dict.fromkeys((boundary, summary)):
             if record is not None:
                 self._conversion.accounts.entry(record.number, node.entry_id)
         self._compacted[boundary] = (node, pieces)
@@ -62,7 +62,11 @@ class Compacting:
 
     def _before(self, boundary: Record) -> Node:
         """The node that a compaction stands below, with all that came before it."""
-        last = self._conversion.transcript.named(boundary.text("logicalParentUuid"))
+        transcript = self._conversion.transcript
+        if boundary.is_summary:
+            last = transcript.parent(boundary)
+        else:
+            last = transcript.named(boundary.text("logicalParentUuid"))
         if last is None or last.index >= boundary.index:
             return self._conversion.draft.root
         return self.at(last, boundary.index)
@@ -83,6 +87,8 @@ class Compacting:
 
     def _kept(self, boundary: Record) -> tuple[Record | None, list[Piece]]:
         """The summary of a compaction, and the older messages that were kept behind it."""
+        if boundary.is_summary:
+            return boundary, []
         summary = None
         for record in self._conversion.records[boundary.index + 1 : boundary.index + _NEAR]:
             if record.is_tree and record.is_summary and record.original is None:

@@ -349,6 +349,12 @@ class Conversion:
                     self.accounts.find("lost-by-loader", answer.first.where)
                 whole = self.sending.whole(stretch, until, rules, file, **how)
                 node = self.fold(node, whole, answer.first)
+        copied = self.sending.copied(stretch, rules, answer)
+        if copied is not None:
+            whole = self.sending.whole_of_copy(copied, until, rules, file)
+            if [piece.key for piece in whole] != self.draft.keys_at(node)[0]:
+                self.accounts.find("prompts-forgotten", answer.first.where)
+                node = self.fold(node, whole, answer.first)
         return self.continuing.asked(node, stretch, answer, rules)
 
     def _speaks_alike(self, stretch: Stretch, answer: Answer) -> bool:

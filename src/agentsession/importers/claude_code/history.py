@@ -20,45 +20,60 @@ class Stretch:
 
     Attributes:
         before: the answer before; ``None`` at the beginning, or after a compaction.
-        boundary: the compaction that the history begins anew with.
+        boundary: the compaction that the history begins anew with; its summary where it has no
+            record of its own, as in the log of an agent that was told too much.
         chain: the records between, oldest first.
         through_progress: whether the chain runs through records that only show progress.
+        end: the record of the answer before that the chain ends at, as it stands in the file:
+            it may be a copy, with a chain of its own.
     """
 
     before: Answer | None
     boundary: Record | None
     chain: tuple[Record, ...]
     through_progress: bool = False
+    end: Record | None = None
 
 
-def stretch_to(transcript: Transcript, start: Record | None, answer: Answer | None) -> Stretch:
+def stretch_to(
+    transcript: Transcript, start: Record | None, answer: Answer | None, *, copies: bool = False
+) -> Stretch:
     """Return what lies between a place in the tree and the answer before it.
 
     Args:
         transcript: the tree.
         start: the record to go up from, itself included.
         answer: the answer whose own records are passed over.
+        copies: go up the chain that the copies have, not that of what they are copies of.
     """
     chain: list[Record] = []
     before: Answer | None = None
     boundary: Record | None = None
+    end: Record | None = None
+    summary: Record | None = None
     progress = False
     at = start
     while at is not None:
         found = transcript.answer_of(at)
         if found is not None and found is not answer:
-            before = found
+            if summary is None:
+                before, end = found, at
+            else:
+                boundary = summary
+                del chain[chain.index(summary) + 1 :]
             break
         if found is None:
-            chain.append(at)
+            chain.append(at.original or at)
+            if at.is_summary and summary is None:
+                summary = chain[-1]
         if at.type == names.PROGRESS:
             progress = True
         if at.is_boundary:
             boundary = at
             break
-        at = transcript.parent(at)
+        at = transcript.parent_in_file(at) if copies else transcript.parent(at)
     chain.reverse()
-    return Stretch(before, boundary, tuple(chain), progress)
+    return Stretch(before, boundary, tuple(chain), progress, end)
 
 
 def gathered(
@@ -261,7 +276,7 @@ def is_sent(record: Record, rules: Rules, file: int) -> bool:
             return True
         words = str(record.message.get("content"))
         return rules.length_notice_sent and "output token maximum" in words
-    return record.is_local_command
+    return record.is_local_command and rules.commands_sent
 
 
 def sent_blocks(answer: Answer, until: int, rules: Rules, *, resumed: bool = False) -> list[Record]:

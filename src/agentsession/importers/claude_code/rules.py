@@ -41,9 +41,23 @@ class Rules:
         return self.version < (2, 0, 0)
 
     @property
+    def forgets_prompts(self) -> bool:
+        """With stream input, prompts are forgotten once they are answered.
+
+        The next turn, and a resume after it, went on from a copy that the process made of what
+        it still had: the answers and their results.
+        """
+        return self.version < (1, 0, 64)
+
+    @property
     def length_notice_sent(self) -> bool:
         """The notice that the output token limit was exceeded is sent like an answer."""
         return (1, 0, 110) <= self.version <= (2, 0, 30)
+
+    @property
+    def commands_sent(self) -> bool:
+        """What stands in ``local_command`` records is sent. Before it was only shown."""
+        return self.version >= (2, 1, 63)
 
     @property
     def thinking_only_sent(self) -> bool:

@@ -87,6 +87,17 @@ class Sending:
         """Return what lies between an answer's request and the answer before it."""
         return stretch_to(self._transcript, self._transcript.parent(answer.first), answer)
 
+    def copied(self, stretch: Stretch, rules: Rules, answer: Answer) -> Stretch | None:
+        """Return the same as a copy has it that an answer's turn went on from.
+
+        ``None`` where it went on from no copy, or of a release whose copies have all there was.
+        """
+        if not rules.forgets_prompts or stretch.before is None:
+            return None
+        start = self._transcript.parent_in_file(answer.first)
+        found = stretch_to(self._transcript, start, answer, copies=True)
+        return found if found.end is not None and found.end.original is not None else None
+
     def rules(self, record: Record) -> Rules:
         """Return the rules of the release that wrote a record."""
         return Rules.of(record.version)
@@ -283,6 +294,22 @@ class Sending:
                 keys = self._sent[told] = [piece.key for piece in tail.pieces]
             parts.append(keys)
         return [key for keys in reversed(parts) for key in keys]
+
+    def whole_of_copy(self, stretch: Stretch, until: int, rules: Rules, file: int) -> list[Piece]:
+        """Return all that a copy has that a turn went on from, and what the turn began with.
+
+        Args:
+            stretch: as :meth:`copied` returns it.
+            until: the place of the request in the file.
+            rules: the rules of the release that sent it.
+            file: the file in which it was sent.
+        """
+        parts = [self.tail(stretch, until, rules, file).pieces]
+        while stretch.before is not None and stretch.end is not None:
+            before, at = stretch.before, stretch.end
+            stretch = stretch_to(self._transcript, at, before, copies=True)
+            parts.append(self.tail(stretch, before.first.index, rules, file).pieces)
+        return [piece for part in reversed(parts) for piece in part]
 
     def _back(self, stretch: Stretch, until: int, *, strict: bool) -> Iterator[tuple[Stretch, int]]:
         """Yield a stretch with the place of its request, and those before it, newest first.

@@ -237,6 +237,10 @@ class Transcript:
         found = (record.original or record).above
         return found.original or found if found is not None else None
 
+    def parent_in_file(self, record: Record) -> Record | None:
+        """Return the record above another one as the file has it, be it a copy or not."""
+        return self.by_uuid.get(record.parent, record.above) if record.parent else None
+
     def answer_of(self, record: Record) -> Answer | None:
         """Return the answer that a record is a part of."""
         return (record.original or record).answer
