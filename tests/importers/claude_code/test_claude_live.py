@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from claude_files import SESSION, Log
+from claude_files import SESSION, Line, Log
 from test_claude_releases import all_rebuilt, call, result, said, user, verdicts
 
 from agentsession.entries import ResponseEntry
@@ -109,6 +109,50 @@ def test_what_a_turn_took_in_begins_no_process(tmp_path: Path, operation: str) -
     log.write(tmp_path)
     results = user(result("t2", "two"), result("t1", "one"), "More")
     all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("Go"), said(call("t1"), call("t2")), results]})
+
+
+LOST = [said(call("t1")), user(result("t1", "one"), "More")]
+FOUND = [said(call("t1"), call("t2")), user(result("t2", "two"), result("t1", "one"), "More")]
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "is_new"),
+    [
+        ("2.1.75", "last-prompt", True),
+        ("2.1.75", "file-history-snapshot", False),
+        ("2.1.110", "last-prompt", False),
+    ],
+)
+def test_a_screen_writes_its_last_prompt_when_it_ends(
+    tmp_path: Path, version: str, name: str, is_new: bool
+) -> None:
+    log = parallel(version)
+    log.other(name)
+    log.other("file-history-snapshot")
+    log.user("u2", "More", permissionMode="default")
+    log.say("a3", "msg_0002", "Done.")
+    log.write(tmp_path)
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("Go"), *(LOST if is_new else FOUND)]})
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "is_new"),
+    [
+        ({"todos": []}, {}, True),
+        ({"todos": []}, {"todos": []}, False),
+        ({}, {}, False),
+        ({}, {"todos": []}, False),
+    ],
+)
+def test_a_resumed_screen_does_not_know_what_there_is_to_do(
+    tmp_path: Path, before: Line, now: Line, is_new: bool
+) -> None:
+    log = parallel("2.1.41")
+    log.lines[0] |= {"permissionMode": "default", **before}
+    log.user("u2", "More", permissionMode="default", **now)
+    log.say("a3", "msg_0002", "Done.")
+    log.write(tmp_path)
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("Go"), *(LOST if is_new else FOUND)]})
 
 
 def test_a_prompt_that_the_loader_answered_begins_a_process(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 No record says so. Releases from 2.0.30 to 2.1.28 start agents to warm their caches up when a
 process begins: where a folder has such agents, their times tell. Later ones write their last
-prompt down when a process ends. Elsewhere it is a guess by how long the program took.
+prompt down when a process ends; a screen's prompts lack the list of things to do in a process
+that went on from another. Elsewhere it is a guess by how long the program took.
 
 Spec: claude-code 5.2, 6.
 """
@@ -16,6 +17,7 @@ from typing import Final
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.looking import Log
 from agentsession.importers.claude_code.records import Record
+from agentsession.importers.claude_code.rules import Rules
 from agentsession.importers.claude_code.stamps import time_of
 from agentsession.timestamp import Timestamp
 
@@ -66,7 +68,7 @@ def starts_process(
     queued = records[place]
     if queued.type != names.QUEUE or queued.text("operation") != "dequeue":
         # What was taken in by a turn that ran stood in no queue of a new process.
-        return False
+        return _starts_screen(records, chain, prompt)
     ended = False
     while place > 0 and records[place].type in _BETWEEN:
         ended = ended or records[place].type == names.LAST_PROMPT
@@ -85,3 +87,36 @@ def starts_process(
     # A process that runs takes a queued prompt in at once. A new one needs a moment before it
     # writes the prompt, and comes some time after what was before it.
     return asked - taken >= _START_UP and taken - before >= _PAUSE
+
+
+def _starts_screen(records: Sequence[Record], chain: Sequence[Record], prompt: Record) -> bool:
+    """Return whether a new process with a screen seems to begin with a prompt.
+
+    A screen has no queue for it. From 2.1.70 on it wrote its last prompt down when it ended;
+    those from 2.1.80 on do so at other times as well. Prompts from 2.0.65 to 2.1.62 hold the
+    list of things to do, which a resumed process did not know of until it was written anew.
+    """
+    if not Rules.of(prompt.version).loader_follows_parents:
+        return False
+    place = prompt.index - 1
+    while place >= 0 and not records[place].is_tree:
+        if records[place].type in _BETWEEN:
+            return records[place].type == names.LAST_PROMPT
+        place -= 1
+    typed = next((record for record in chain if _is_typed(record)), None)
+    if typed is None or _has_todos(typed):
+        return False
+    before = (records[at] for at in range(typed.index - 1, -1, -1))
+    earlier = next((record for record in before if _is_typed(record)), None)
+    return earlier is not None and _has_todos(earlier)
+
+
+def _is_typed(record: Record) -> bool:
+    """Whether the user typed a record into a screen, as far as its members tell."""
+    if record.type != names.USER or record.results or record.is_meta:
+        return False
+    return any(record.value(name) is not None for name in ("permissionMode", "thinkingMetadata"))
+
+
+def _has_todos(record: Record) -> bool:
+    return isinstance(record.value("todos"), list)
