@@ -374,6 +374,27 @@ def test_a_review_counts_as_a_turn(tmp_path: Path, version: str) -> None:
     assert requests(convert(tmp_path))[-1] == ["one", "A", "three"]
 
 
+@pytest.mark.parametrize("opening", ["<image>", "<image name=[Image #1]>", ""])
+def test_a_compaction_keeps_the_text_alone(tmp_path: Path, opening: str) -> None:
+    """Images go, and the tags around them; what only looks like a tag stays."""
+    parts: list[dict[str, Any]] = [{"type": "input_image", "image_url": "data:image/png;base64,AA"}]
+    if opening:
+        parts = [
+            {"type": "input_text", "text": opening},
+            *parts,
+            {"type": "input_text", "text": "</image>"},
+        ]
+    parts += [{"type": "input_text", "text": words} for words in ("See", "<image>", "</image>")]
+    see = line("response_item", {"type": "message", "role": "user", "content": parts})
+    begun = [see, context(), counters(10, 10), said("assistant", "A")]
+    last = [said("user", "two"), context(), counters(20, 10), said("assistant", "B")]
+    write(tmp_path, [meta(version="0.98.0"), *begun, line("compacted", {"message": LEAD}), *last])
+    converted = convert(tmp_path)
+    assert requests(converted)[-1] == ["See<image></image>", LEAD, "two"]
+    kept = converted.session.context().items[0]
+    assert b"input_image" not in kept.json_text
+
+
 @pytest.mark.parametrize(("version", "times"), [("0.47.0", 2), ("0.49.0", 1)])
 def test_what_is_put_into_a_turn_asks_for_no_call(tmp_path: Path, version: str, times: int) -> None:
     """It comes with the outputs, and no display event says that it begins a turn."""

@@ -12,7 +12,16 @@ from agentsession.importers.codex.calls import Call
 from agentsession.importers.codex.lines import Line, integer, mapping, sequence, string
 from agentsession.importers.codex.releases import version_of
 from agentsession.importers.codex.state import ASKED_BY_TOOL
-from agentsession.importers.codex.units import Unit, bridged, is_bare, rebuilt, said, unit_of
+from agentsession.importers.codex.units import (
+    Unit,
+    alone,
+    bridged,
+    is_bare,
+    rebuilt,
+    said,
+    told_text,
+    unit_of,
+)
 from agentsession.importers.codex.usage import usage_of
 
 if TYPE_CHECKING:
@@ -37,12 +46,12 @@ def compacted(reading: Reading, line: Line, number: int) -> None:
     native["rebuilt"] = history is None
     if history is None:
         release = version_of(state.release)
-        kept = said(state.history, interrupts=release < _NO_INTERRUPTS)
-        texts = [writer.item(unit).text for unit in kept]
+        units = said(state.history, interrupts=release < _NO_INTERRUPTS)
+        kept = [_told(reading, unit) for unit in units]
         if is_bare(summary) and release < _APART:
-            history = bridged(state.history, texts, summary)
+            history = bridged(state.history, [words for _, words in kept], summary)
         else:
-            history = rebuilt(state.history, list(zip(kept, texts, strict=True)), summary)
+            history = rebuilt(state.history, kept, summary)
         reading.accounts.find("history-rebuilt", line.place)
     state.history, state.same = history, True
     state.recount()
@@ -61,6 +70,13 @@ def compacted(reading: Reading, line: Line, number: int) -> None:
         for folded in [*(element.number for element in call.elements), *call.numbers]:
             calling.folded(folded, entry_id)
     reading.accounts.entry(number, entry_id, code="fork-copy" if calling.copied else "")
+
+
+def _told(reading: Reading, unit: Unit) -> tuple[Unit, str]:
+    """A user's message as a compaction keeps it, and the text that it is told by."""
+    content = mapping(text.parse(reading.writer.item(unit).json_text)).get("content")
+    words = told_text(content)
+    return alone(unit, content, words), words
 
 
 def _name(line: Line) -> str:

@@ -5,7 +5,8 @@ Spec: codex 2.2, 5.1, 6 and 8.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -57,6 +58,9 @@ _CONTEXT_STARTS: Final = (
 _ACTION: Final = "<user_action>"
 _INTERRUPT: Final = "<turn_aborted>"
 _SUMMARY: Final = "compaction.summary"
+_IMAGE: Final = "input_image"
+_OPENING_TAGS: Final = re.compile(r"<image(?: name=.*)?>", re.DOTALL)
+_CLOSING_TAG: Final = "</image>"
 _USER_BUDGET: Final = 80_000
 _OPENING: Final = (
     "You were originally given instructions from a user over one or more turns. "
@@ -260,7 +264,7 @@ def rebuilt(history: Sequence[Unit], told: Sequence[tuple[Unit, str]], summary: 
 
     Args:
         history: the history before.
-        told: the user's messages in it, each with its text, in order.
+        told: the user's messages in it, each with the text that it is told by, in order.
         summary: the compaction's message.
     """
     kept: list[Unit] = []
@@ -296,7 +300,50 @@ def leading(history: Sequence[Unit]) -> list[Unit]:
     return found
 
 
+def told_text(content: object) -> str:
+    """Return the text that a compaction tells a user's message by: without images.
+
+    The tags that stand around an image are none of it.
+    """
+    parts = [mapping(part) for part in sequence(content)]
+    if not parts:
+        return string(content)
+    return "".join(
+        string(part.get("text")) for at, part in enumerate(parts) if not _is_tag(parts, at)
+    )
+
+
+def _is_tag(parts: Sequence[Mapping[str, Any]], at: int) -> bool:
+    """Whether a part is a tag that opens or closes the image beside it."""
+    words = string(parts[at].get("text"))
+    if words == _CLOSING_TAG:
+        return at > 0 and parts[at - 1].get("type") == _IMAGE
+    opens = _OPENING_TAGS.fullmatch(words) is not None and at + 1 < len(parts)
+    return opens and parts[at + 1].get("type") == _IMAGE
+
+
+def alone(unit: Unit, content: object, words: str) -> Unit:
+    """Return a user's message as a compaction keeps it: its text, in one part.
+
+    Args:
+        unit: the message.
+        content: its content.
+        words: its text, by :func:`told_text`.
+    """
+    if len(sequence(content)) < 2:
+        return unit
+    kept = _user_message(words)
+    kept.turn, kept.context = unit.turn, unit.context
+    return kept
+
+
 def _summary(words: str) -> Unit:
+    made = _user_message(words)
+    made.summary = True
+    return made
+
+
+def _user_message(words: str) -> Unit:
     content = [{"type": "input_text", "text": words}]
     item = {"type": "message", "role": "user", "content": content}
-    return Unit(text.encode(item), "message", "user", words=words[:40], summary=True, made=True)
+    return Unit(text.encode(item), "message", "user", words=words[:40], made=True)
