@@ -21,7 +21,7 @@ DATA = Path(__file__).parents[1] / "data"
 HEADS = {"claude-code": 0, "codex": 1, "pi": 1}
 """How many lines a log of an agent begins with that it has once."""
 
-ANEW = {"2.1.45-tools", "0.101.0-compact", "0.30.2-compaction"}
+ANEW = {"1.0.35-tools", "2.1.45-tools", "0.101.0-compact", "0.30.2-compaction"}
 """Here each repetition has a context that is put together anew from all before it."""
 
 LINEAR = 4.5
