@@ -161,13 +161,16 @@ def test_without_turns_each_message_asked_for_itself(tmp_path: Path) -> None:
     assert requests(convert(tmp_path)) == [["one"], ["one", "two"]]
 
 
+@pytest.mark.parametrize("role", ["user", "developer"])
 @pytest.mark.parametrize("cut", [True, False])
-def test_a_mark_that_an_interrupt_follows_may_be_of_no_call(tmp_path: Path, cut: bool) -> None:
+def test_a_mark_that_an_interrupt_follows_may_be_of_no_call(
+    tmp_path: Path, cut: bool, role: str
+) -> None:
     """0.104 to 0.109 write it where a tool has returned, and then look for the interrupt."""
     marked = line("turn_context", {"model": "gpt-5-codex", "turn_id": "t1"})
     begun = [meta(version="0.106.0"), event("task_started", turn_id="t1"), said("user", "one")]
     called_once = [marked, called("c1"), counters(10, 10), returned("c1"), marked]
-    end = [said("user", "<turn_aborted>"), event("turn_aborted", turn_id="t1")]
+    end = [said(role, "<turn_aborted>"), event("turn_aborted", turn_id="t1")]
     write(tmp_path, [*begun, *called_once, *(end if cut else answered("Yes.", 20))])
     first, second = responses(convert(tmp_path))
     assert "uncertain" not in first.unknown["codex"]

@@ -125,8 +125,11 @@ class Unit:
 
     @property
     def is_interrupt(self) -> bool:
-        """Whether it tells the model that a user cut the turn before short."""
-        return self.role == "user" and self.words.startswith(_INTERRUPT)
+        """Whether it tells the model that a user cut the turn before short.
+
+        For some models a developer tells it.
+        """
+        return self.role in {"user", "developer"} and self.words.startswith(_INTERRUPT)
 
 
 def is_sent(item_type: str) -> bool:
