@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from claude_files import USAGE, Log
+from claude_files import USAGE, Log, RequestLog
 
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.importer import ClaudeCode
+from agentsession.importers.claude_code.verify import verify
 from agentsession.importers.report import ImportReport
 from agentsession.importers.run import Work, import_sessions
 from agentsession.session import Session
@@ -160,3 +162,44 @@ def test_a_log_whose_name_no_store_can_hold_is_imported(name: bytes, tmp_path: P
     assert session.id.startswith("log-")
     assert answers(session) == ["m1"]
     assert imported(tmp_path / "home", tmp_path / "store").totals["sessions"]["unchanged"] == 1
+
+
+def places(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The place of every member and element, at every depth."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value)
+    for name, held in inner if isinstance(value, (dict, list)) else ():
+        yield (*place, name)
+        yield from places(held, (*place, name)) if isinstance(held, (dict, list)) else ()
+
+
+ODD: tuple[Any, ...] = (True, 7, "x", None, [], {}, [1], [None], [[]], {"a": 1})
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_a_logged_request_of_any_shape_loses_no_session(odd: Any, tmp_path: Path) -> None:
+    """Whatever stands in any place of what a release from 2.1.300 on logs of its requests."""
+    log = Log(version="2.1.332")
+    requests = RequestLog(log)
+    prompt = {"role": "user", "content": [{"type": "text", "text": "Go"}]}
+    requests.blob(prompt)
+    log.user("u1", "Go")
+    name = requests.ask("r1", [prompt])
+    log.say("a1", "m1", "Yes.", apiRequestId=name)
+    marks = [{"path": ["system", 0], "value": {"type": "ephemeral"}}]
+    (asked,) = (line for line in log.lines if line["type"] == "api-request")
+    asked |= {"withheld": ["betas"], "cacheControl": marks}
+    for line in [line for line in log.lines if line["type"].startswith("api-request")]:
+        for *above, last in places(line):
+            holder: Any = line
+            for step in above:
+                holder = holder[step]
+            kept, holder[last] = holder[last], odd
+            log.write(tmp_path)
+            holder[last] = kept
+            importer = ClaudeCode()
+            (source,) = importer.find([tmp_path])
+            (native_session,) = importer.sessions(source)
+            session = importer.convert(source, native_session.id).session
+            assert answers(session)[-1] == "m1"
+            assert list(verify(importer, source, native_session.id)) is not None
+            importer.close()

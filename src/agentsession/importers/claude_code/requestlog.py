@@ -194,15 +194,14 @@ class RequestLog:
             **request.params,
             **self.shape(request),
             "messages": [
-                {**message, "content": [dict(block) for block in message["content"]]}
-                for message in messages
+                {**message, "content": _copied(message["content"])} for message in messages
             ],
         }
-        body["system"] = [dict(block) for block in body.get("system") or []]
-        body["tools"] = [dict(tool) for tool in body.get("tools") or []]
-        for mark in request.record.value("cacheControl") or []:
+        body["system"] = _copied(body.get("system") or [])
+        body["tools"] = _copied(body.get("tools") or [])
+        for mark in _listed(request.record.value("cacheControl")):
             _mark(body, mark)
-        for name in request.record.value("withheld") or []:
+        for name in _listed(request.record.value("withheld")):
             body.pop(str(name), None)
         return body
 
@@ -291,6 +290,17 @@ def _bare(record: Record) -> list[Any]:
     found = content_blocks(record.message.get("content"))
     record.forget()
     return found
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _copied(value: Any) -> Any:
+    """Return a list whose objects may be marked; what a damaged log has instead as it is."""
+    if not isinstance(value, list):
+        return value
+    return [dict(one) if isinstance(one, dict) else one for one in value]
 
 
 def _mark(body: dict[str, Any], mark: object) -> None:

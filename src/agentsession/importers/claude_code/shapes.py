@@ -18,6 +18,12 @@ def system_texts(system: object) -> list[str]:
     return [b["text"] for b in system if isinstance(b, dict) and isinstance(b.get("text"), str)]
 
 
+def tools_in(told: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the tools that a request, or what tells of one, names; what is none is passed over."""
+    tools = told.get("tools")
+    return [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+
+
 def tool_of(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool as the payload has it; what it does not know of stays as it is."""
     schema = tool.get("input_schema", tool.get("schema"))

@@ -22,7 +22,7 @@ from agentsession.importers.claude_code.pieces import Piece
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.requestlog import CannotRebuild, Request, RequestLog
 from agentsession.importers.claude_code.rules import Rules
-from agentsession.importers.claude_code.shapes import system_texts, tool_of
+from agentsession.importers.claude_code.shapes import system_texts, tool_of, tools_in
 from agentsession.importers.claude_code.transcript import Answer, Transcript
 from agentsession.importers.claude_code.units import Times, Units
 from agentsession.importers.claude_code.usage import is_odd
@@ -140,7 +140,7 @@ class Writer:
         params = {name: value for name, value in request.params.items() if name != "model"}
         system = shape.get("system")
         texts = system_texts(system)
-        tools = [tool for tool in shape.get("tools") or [] if isinstance(tool, dict)]
+        tools = tools_in(shape)
         wanted = replace(
             conf,
             model=request.model or conf.model,
@@ -188,7 +188,7 @@ class Writer:
         prefix = (prefix if isinstance(prefix, str) else "") if is_whole else conf.prefix
         every = [prefix, *(prompt if isinstance(prompt, list) else ())]
         texts = [part for part in every if isinstance(part, str) and part]
-        tools = [tool for tool in value.get("tools") or [] if isinstance(tool, dict)]
+        tools = tools_in(value)
         named = sha256(text.encode(tools)) if is_whole or tools else conf.tools
         wanted = replace(conf, prompt=tuple(texts), prefix=prefix, tools=named)
         self.snapshots += 1
