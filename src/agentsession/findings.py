@@ -86,6 +86,23 @@ def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(kept.values())
 
 
+def by_kind(findings: Iterable[Finding]) -> list[str]:
+    """Return a sentence for each code: its first finding, and how many more there are of it.
+
+    >>> by_kind([Finding("a", "6 bytes", "line 1"), Finding("a", "7 bytes", "line 9", 2)])
+    ['line 1: 6 bytes, and 2 more of this kind']
+    """
+    first: dict[str, Finding] = {}
+    count: dict[str, int] = {}
+    for finding in findings:
+        first.setdefault(finding.code, replace(finding, count=1))
+        count[finding.code] = count.get(finding.code, 0) + finding.count
+    return [
+        f"{one}, and {count[code] - 1} more of this kind" if count[code] > 1 else str(one)
+        for code, one in first.items()
+    ]
+
+
 def counts(findings: Iterable[Found]) -> dict[str, int]:
     """Return how many times each code was found, by code in alphabetical order."""
     found: dict[str, int] = {}

@@ -19,7 +19,7 @@ from agentsession.cli.commands import Command, allow_newer_option, complete_file
 from agentsession.cli.output import Output, complain, open_output, open_plain
 from agentsession.cli.progress import Progress
 from agentsession.cli.report import Report
-from agentsession.findings import Finding, merged
+from agentsession.findings import Finding, by_kind
 from agentsession.recovery import salvage
 from agentsession.stores import open_store
 from agentsession.stores.copying import Copied, Outcome, copy_session, copy_sessions
@@ -70,8 +70,8 @@ def command(
         with open_output() as out:
             _write_text(out, done)
     for copied in done:
-        for finding in merged(copied.findings):
-            complain(str(finding))
+        for told in by_kind(copied.findings):
+            complain(told)
     return 0 if all(copied.ok for copied in done) else 1
 
 

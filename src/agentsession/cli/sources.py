@@ -21,7 +21,7 @@ import click
 
 from agentsession.cli.output import complain
 from agentsession.errors import AgentSessionError, NoSession
-from agentsession.findings import merged
+from agentsession.findings import by_kind
 from agentsession.reading import read
 from agentsession.session import Session
 
@@ -34,7 +34,6 @@ T = TypeVar("T")
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _NAMED = 10
-_TOLD = 20
 
 
 def open_session(source: str, session_id: str = "", *, allow_newer: bool = False) -> Session:
@@ -125,10 +124,10 @@ def session_path(source: str, session_id: str = "", *, allow_newer: bool = False
 
 def tell_damages(found: Salvaged) -> None:
     """Name on standard error what was damaged: each kind once, where it is first, and how often."""
-    told = merged(damage.finding for damage in found.damages)
-    for finding in told[:_TOLD]:
-        complain(str(finding))
-    if len(found.damages) > min(len(told), _TOLD):
+    told = by_kind(damage.finding for damage in found.damages)
+    for sentence in told:
+        complain(sentence)
+    if len(found.damages) > len(told):
         complain(f"{len(found.damages)} damages in all; agentsession repair lists each of them")
 
 

@@ -35,8 +35,8 @@ SOURCE_FAILED: Final = "source-failed"
 NOT_ACCOUNTED: Final = "records-not-accounted"
 
 _SHOWN: Final = 20
-_LINE: Final = re.compile(r":[0-9]+\Z")
-"""Behind the name of a file, which line of it."""
+_LINE: Final = re.compile(r"(?::|: line )[0-9]+\Z")
+"""Behind the name of a file or a session, which line of it."""
 
 _PATHS: Final = 3
 
@@ -143,10 +143,16 @@ def _codes(records: Iterable[Disposition]) -> dict[str, tuple[str, int]]:
 
 def _alarms(records: Iterable[Disposition], where: str) -> tuple[Finding, ...]:
     return tuple(
-        Finding(record.code, record.sentence, f"{where}: {record.kind} {record.native_id}")
+        Finding(record.code, record.sentence, f"{where}: {_named(record)}")
         for record in records
         if record.code and is_alarm(record.code)
     )
+
+
+def _named(record: Disposition) -> str:
+    """A record's kind and id; a line that is no record has its place as its id."""
+    name = record.native_id
+    return name if name.startswith(f"{record.kind} ") else f"{record.kind} {name}"
 
 
 class Tally:
