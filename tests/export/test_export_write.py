@@ -353,3 +353,28 @@ def test_no_file_takes_the_place_of_a_pipe_or_a_device(tmp_path: Path) -> None:
             pass
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert sorted(os.listdir(tmp_path)) == ["linked.jsonl", "pipe.jsonl"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need rights elsewhere")
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_file_is_written_where_a_link_leads(exists: bool, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    target, linked = tmp_path / "there" / "out.jsonl", tmp_path / "linked.jsonl"
+    if exists:
+        target.write_bytes(b"before")
+    linked.symlink_to(target)
+    with write_whole(linked) as file:
+        file.write(b"after")
+    assert linked.is_symlink()
+    assert target.read_bytes() == b"after"
+    assert os.listdir(tmp_path / "there") == ["out.jsonl"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need rights elsewhere")
+def test_a_link_that_leads_nowhere_is_told(tmp_path: Path) -> None:
+    linked = tmp_path / "linked.jsonl"
+    linked.symlink_to(tmp_path / "missing" / "out.jsonl")
+    told = pytest.raises(ags.StoreFailed, match=r"linked\.jsonl could not be written")
+    with told, write_whole(linked) as file:
+        file.write(b"after")
+    assert linked.is_symlink()

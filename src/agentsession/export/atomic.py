@@ -24,7 +24,8 @@ from agentsession.errors import StoreFailed
 def write_whole(target: Path) -> Iterator[BinaryIO]:
     """Give a file to write to that takes the target's place when the block ends well.
 
-    Until then it has a name of its own beside the target; after an error it is removed.
+    Until then it has a name of its own beside the target; after an error it is removed. A link
+    is followed, as by whatever else writes files, and stays.
 
     Raises:
         StoreFailed: when it cannot be written, or is a device, a pipe or a socket, whose
@@ -32,9 +33,10 @@ def write_whole(target: Path) -> Iterator[BinaryIO]:
     """
     with _failing(target):
         check_replaceable(target)
-    unfinished = target.parent / f".{secrets.token_hex(8)}.unfinished"
+    place = Path(os.path.realpath(target))
+    unfinished = place.parent / f".{secrets.token_hex(8)}.unfinished"
     try:
-        with _failing(target), _replacing(target, unfinished) as file:
+        with _failing(target), _replacing(place, unfinished) as file:
             yield file
     finally:
         with contextlib.suppress(OSError):
