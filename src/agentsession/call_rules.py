@@ -9,11 +9,10 @@ Spec: later drafts 8 and 10.3.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
-from agentsession.calls import CALL_TYPE, Call, CallLog, call_part
-from agentsession.context import settings_at
-from agentsession.entries import ConfigEntry, Entry, ItemEntry
+from agentsession.calls import CALL_TYPE, CallLog, CallStanding, call_part
+from agentsession.entries import CompactionEntry, ConfigEntry, Entry, ItemEntry
 from agentsession.errors import (
     AnswerNotDispatched,
     BadTarget,
@@ -24,18 +23,80 @@ from agentsession.errors import (
     InvalidEntry,
     RejectDispatched,
 )
+from agentsession.path_states import PathStates
 from agentsession.record_entries import DecisionEntry, DispatchEntry
+from agentsession.settings import Settings
 
 if TYPE_CHECKING:
     from agentsession.rows import Rows
     from agentsession.tree import Tree
 
 
-class CallIDs:
-    """The ids of the function calls of a session, collected when first asked for."""
+def _is_reject(entry: Entry) -> TypeGuard[DecisionEntry]:
+    return isinstance(entry, DecisionEntry) and entry.verdict == "reject"
+
+
+class _SettingsAt:
+    """The settings at the end of a path that is fed entry by entry, as ``settings_at``."""
+
+    def __init__(self) -> None:
+        self.settings = Settings()
+
+    def feed(self, entry: Entry) -> None:
+        if isinstance(entry, CompactionEntry):
+            self.settings = entry.config
+        elif isinstance(entry, ConfigEntry):
+            self.settings = self.settings.apply(entry)
+
+
+class _Rejects:
+    """The entry that rejects a call first on a path that is fed entry by entry, by its id."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, str] = {}
+
+    def feed(self, entry: Entry) -> None:
+        if _is_reject(entry):
+            self.found.setdefault(entry.call_id, entry.id)
+
+
+class Known:
+    """What the rules ask about a session and its paths, collected when first asked for."""
 
     def __init__(self) -> None:
         self._found: dict[str, str] | None = None
+        self._dispatched: set[str] | None = None
+        self._rejected: set[str] | None = None
+        self._logs = PathStates(
+            CallLog, frozenset({ItemEntry.TYPE, DecisionEntry.TYPE, DispatchEntry.TYPE})
+        )
+        self._settings = PathStates(
+            _SettingsAt, frozenset({CompactionEntry.TYPE, ConfigEntry.TYPE})
+        )
+        self._rejects = PathStates(_Rejects, frozenset({DecisionEntry.TYPE}))
+
+    def log(self, rows: Rows, entry_id: str | None) -> CallLog:
+        """Return the calls on the path to an entry, good until the next question."""
+        return self._logs.at(rows, entry_id)
+
+    def settings(self, rows: Rows, entry_id: str) -> Settings:
+        """Return the settings at the end of the path to an entry."""
+        return self._settings.at(rows, entry_id).settings
+
+    def reject(self, call_id: str, rows: Rows, entry_id: str | None) -> str:
+        """Return the first entry on the path to one that rejects a call, or an empty string."""
+        if self._rejected is None:
+            found = map(rows.__getitem__, rows.of_types(frozenset({DecisionEntry.TYPE})))
+            self._rejected = {entry.call_id for entry in filter(_is_reject, found)}
+        if call_id not in self._rejected:
+            return ""
+        return self._rejects.at(rows, entry_id).found.get(call_id, "")
+
+    def is_dispatched(self, entry_id: str, rows: Rows) -> bool:
+        """Return whether any dispatch of the session names an item entry as its target."""
+        if self._dispatched is None:
+            self._dispatched = set(dispatched(rows))
+        return entry_id in self._dispatched
 
     def owner(self, call_id: str, rows: Rows) -> str:
         """Return the entry that holds the call with an id, or an empty string."""
@@ -46,7 +107,11 @@ class CallIDs:
         return self._found.get(call_id, "")
 
     def take(self, entry: Entry) -> None:
-        """Note the call in an entry that was added, if it holds one."""
+        """Note what an entry that was added says of calls."""
+        if self._dispatched is not None and isinstance(entry, DispatchEntry):
+            self._dispatched.add(entry.target)
+        if self._rejected is not None and _is_reject(entry):
+            self._rejected.add(entry.call_id)
         if (
             self._found is not None
             and isinstance(entry, ItemEntry)
@@ -72,8 +137,13 @@ def repeated(rows: Rows) -> frozenset[str]:
     return frozenset(call_id for call_id, count in ids.items() if count > 1)
 
 
-def check(tree: Tree, entry: Entry) -> None:
+def check(tree: Tree, known: Known, entry: Entry) -> None:
     """Return when an entry that has its place may be appended.
+
+    Args:
+        tree: the session.
+        known: what is known of it.
+        entry: the entry.
 
     Spec: later drafts 8 and 10.3.
 
@@ -85,11 +155,11 @@ def check(tree: Tree, entry: Entry) -> None:
     if isinstance(entry, ItemEntry):
         _check_call_id(tree, entry)
     elif isinstance(entry, DispatchEntry):
-        _check_dispatch(_call(tree, entry))
+        _check_dispatch(_call(tree, known, entry))
     elif isinstance(entry, DecisionEntry):
-        _check_decision(tree, _call(tree, entry), entry)
+        _check_decision(tree, known, entry)
     elif isinstance(entry, ConfigEntry):
-        _check_kept(tree, entry)
+        _check_kept(tree, known, entry)
 
 
 def _check_call_id(tree: Tree, entry: ItemEntry) -> None:
@@ -107,12 +177,9 @@ def _check_call_id(tree: Tree, entry: ItemEntry) -> None:
         )
 
 
-def _call(tree: Tree, entry: DispatchEntry | DecisionEntry) -> Call:
+def _call(tree: Tree, known: Known, entry: DispatchEntry | DecisionEntry) -> CallStanding:
     """The call on the path that an entry names, by its target and by its id."""
-    log = CallLog()
-    for earlier in tree.path(entry.parent) if entry.parent else ():
-        log.feed(earlier)
-    call = log.call_at(entry.target)
+    call = known.log(tree._rows, entry.parent).call_at(entry.target)
     if call is None or call.id != entry.call_id:
         other = f"holds call {call.id}" if call else "is no call on the path before it"
         raise BadTarget(
@@ -125,7 +192,7 @@ def _call(tree: Tree, entry: DispatchEntry | DecisionEntry) -> Call:
     return call
 
 
-def settled_problem(call: Call, entry_type: str) -> InvalidEntry | None:
+def settled_problem(call: CallStanding, entry_type: str) -> InvalidEntry | None:
     """Return the error for an entry about a call that a decision settled, if one did."""
     if call.rejected:
         return CallRejected(
@@ -142,7 +209,7 @@ def settled_problem(call: Call, entry_type: str) -> InvalidEntry | None:
     return None
 
 
-def dispatch_problem(call: Call) -> InvalidEntry | None:
+def dispatch_problem(call: CallStanding) -> InvalidEntry | None:
     """Return the error for a dispatch of a call as it stands, or ``None`` (later drafts 10.3)."""
     settled = settled_problem(call, "dispatch")
     if settled is None and not call.pending:
@@ -154,7 +221,9 @@ def dispatch_problem(call: Call) -> InvalidEntry | None:
     return settled
 
 
-def decision_problem(call: Call, verdict: str, *, may_have_run: bool) -> InvalidEntry | None:
+def decision_problem(
+    call: CallStanding, verdict: str, *, may_have_run: bool
+) -> InvalidEntry | None:
     """Return the error for a decision about a call as it stands, or ``None``.
 
     Args:
@@ -188,32 +257,33 @@ def decision_problem(call: Call, verdict: str, *, may_have_run: bool) -> Invalid
     return None
 
 
-def _check_dispatch(call: Call) -> None:
+def _check_dispatch(call: CallStanding) -> None:
     problem = dispatch_problem(call)
     if problem is not None:
         raise problem
 
 
-def _check_decision(tree: Tree, call: Call, entry: DecisionEntry) -> None:
-    may_have_run = entry.verdict != "answer" or _may_have_run(tree, call)
+def _check_decision(tree: Tree, known: Known, entry: DecisionEntry) -> None:
+    call = _call(tree, known, entry)
+    may_have_run = entry.verdict != "answer" or _may_have_run(tree, known, call)
     problem = decision_problem(call, entry.verdict, may_have_run=may_have_run)
     if problem is not None:
         raise problem
 
 
-def _may_have_run(tree: Tree, call: Call) -> bool:
+def _may_have_run(tree: Tree, known: Known, call: CallStanding) -> bool:
     promised = tree.header.has_record("dispatch") and not tree.is_inherited(call.entry.id)
-    return not promised or call.entry.id in tree.dispatched()
+    return not promised or known.is_dispatched(call.entry.id, tree._rows)
 
 
-def _check_kept(tree: Tree, entry: ConfigEntry) -> None:
+def _check_kept(tree: Tree, known: Known, entry: ConfigEntry) -> None:
     """Refuse a ``keep`` that runs past the parts in force or takes one that is named."""
     kept = [part for part in entry.instructions_parts if not part.id]
     if not kept or not entry.parent:
         if kept and not entry.replace:
             raise InvalidEntry("config entry: there are no parts in force to keep", type="config")
         return
-    settings = settings_at(tree.path(entry.parent)).apply(entry)
+    settings = known.settings(tree._rows, entry.parent).apply(entry)
     if any(not part.id for part in settings.instructions_parts) and entry.instructions is None:
         raise InvalidEntry(
             "config entry: keep takes more parts than are in force, or one that is named beside it",

@@ -174,6 +174,88 @@ def _holds(decision: DecisionEntry) -> bool:
 
 
 @dataclass(slots=True)
+class CallStanding:
+    """A call as the entries fed to a :class:`CallLog` so far leave it; it changes with more.
+
+    Asking it costs the same however much was said about the call; :meth:`call` copies that.
+
+    Attributes:
+        entry: the item entry that holds the call.
+        id: the call id.
+        later: whether the rules of later drafts 10 are those of its session.
+        place: where it stands in the order of the calls.
+        steps: its decisions and dispatches so far.
+        dispatch: its first dispatch, or ``None``.
+        output: the item entry with its output, or ``None``.
+        after_reject: whether a reject came before a dispatch.
+        rejected, answered: whether a decision rejected it, or supplied its output.
+
+    Spec: context 8.1, later drafts 10.
+    """
+
+    entry: ItemEntry
+    id: str
+    later: bool
+    place: int
+    steps: list[DecisionEntry | DispatchEntry] = field(default_factory=list)
+    dispatch: DispatchEntry | None = None
+    output: ItemEntry | None = None
+    after_reject: bool = False
+    rejected: bool = False
+    answered: bool = False
+
+    @property
+    def pending(self) -> bool:
+        """Whether the call has no output."""
+        return self.output is None
+
+    @property
+    def held(self) -> bool:
+        """As :attr:`Call.held`."""
+        if self.dispatch is not None and not self.later:
+            return False
+        return self._last_verdict == "hold"
+
+    @property
+    def in_flight(self) -> bool:
+        """As :attr:`Call.in_flight`."""
+        stopped = self.later and self._last_verdict in ("hold", "answer")
+        return self.dispatch is not None and self.pending and not stopped
+
+    @property
+    def _last_verdict(self) -> str:
+        last = self.steps[-1] if self.steps else None
+        return last.verdict if isinstance(last, DecisionEntry) else ""
+
+    def take(self, step: DecisionEntry | DispatchEntry, journal: Journal) -> None:
+        """Take a decision or a dispatch of the call."""
+        if isinstance(step, DispatchEntry):
+            if self.dispatch is not None and not self.later:
+                return
+            if self.rejected:
+                journal.let(self, "after_reject", value=True)
+            journal.let(self, "dispatch", self.dispatch or step)
+        elif step.verdict == "reject":
+            journal.let(self, "rejected", value=True)
+        elif step.verdict == "answer":
+            journal.let(self, "answered", value=True)
+        journal.append(self.steps, step)
+
+    def call(self) -> Call:
+        """Return the call as it stands now, which stays so."""
+        return Call(
+            entry=self.entry,
+            item=self.entry.item,
+            decisions=tuple(step for step in self.steps if isinstance(step, DecisionEntry)),
+            dispatch=self.dispatch,
+            output=self.output,
+            dispatched_after_reject=self.after_reject,
+            steps=tuple(self.steps),
+            by_later_rules=self.later,
+        )
+
+
+@dataclass(slots=True)
 class CallLog:
     """What the entries fed so far say about calls; the calls of a path, step by step.
 
@@ -193,9 +275,9 @@ class CallLog:
     outputs: int = 0
     mistargeted: list[DecisionEntry | DispatchEntry] = field(default_factory=list)
     journal: Journal = field(default_factory=Journal, repr=False)
-    _order: list[_Progress] = field(default_factory=list)
-    _latest: dict[str, _Progress] = field(default_factory=dict)
-    _by_entry: dict[str, _Progress] = field(default_factory=dict)
+    _order: list[CallStanding] = field(default_factory=list)
+    _latest: dict[str, CallStanding] = field(default_factory=dict)
+    _by_entry: dict[str, CallStanding] = field(default_factory=dict)
     # By the place of the call, for what is taken back may stand in another order.
     _pending: dict[str, int] = field(default_factory=dict)
 
@@ -220,13 +302,13 @@ class CallLog:
                 return progress.place
         return None
 
-    def _named(self, entry: DecisionEntry | DispatchEntry) -> _Progress | None:
+    def _named(self, entry: DecisionEntry | DispatchEntry) -> CallStanding | None:
         """The call that a decision or dispatch is about."""
         latest = self._latest.get(entry.call_id)
         if not versions.has_later_calls(entry.version):
             return latest
         found = self._by_entry.get(entry.target)
-        if found is None or found.call_id != entry.call_id:
+        if found is None or found.id != entry.call_id:
             self.journal.append(self.mistargeted, entry)
         return found or latest
 
@@ -236,7 +318,7 @@ class CallLog:
         if kind == CALL_TYPE:
             later = versions.has_later_calls(entry.version)
             if later or item.call_id not in self._latest:
-                return self._open(_Progress(entry, item.call_id, later, len(self._order)))
+                return self._open(CallStanding(entry, item.call_id, later, len(self._order)))
         elif kind == OUTPUT_TYPE:
             self.journal.let(self, "outputs", self.outputs + 1)
             progress = self._latest.get(item.call_id)
@@ -246,8 +328,8 @@ class CallLog:
                 return progress.place
         return None
 
-    def _open(self, progress: _Progress) -> int:
-        journal, call_id = self.journal, progress.call_id
+    def _open(self, progress: CallStanding) -> int:
+        journal, call_id = self.journal, progress.id
         journal.append(self._order, progress)
         journal.put(self._latest, call_id, progress)
         journal.put(self._by_entry, progress.entry.id, progress)
@@ -256,69 +338,29 @@ class CallLog:
         journal.add(self.responses, progress.entry.response)
         return progress.place
 
-    def call(self, call_id: str) -> Call:
-        """Return the latest call with an id that was seen, as it stands now."""
-        return self._latest[call_id].call()
+    def call(self, call_id: str) -> CallStanding:
+        """Return the latest call with an id that was seen."""
+        return self._latest[call_id]
 
-    def at(self, place: int) -> Call:
-        """Return the call at a place in the order of their items, as it stands now."""
-        return self._order[place].call()
+    def at(self, place: int) -> CallStanding:
+        """Return the call at a place in the order of their items."""
+        return self._order[place]
 
-    def call_at(self, entry_id: str) -> Call | None:
-        """Return the call in an item entry, as it stands now, if it was seen."""
-        progress = self._by_entry.get(entry_id)
-        return None if progress is None else progress.call()
+    def call_at(self, entry_id: str) -> CallStanding | None:
+        """Return the call in an item entry, if it was seen."""
+        return self._by_entry.get(entry_id)
 
-    def call_about(self, entry: Entry) -> Call | None:
-        """Return the call that an output, a decision or a dispatch takes up, as it stands now."""
+    def call_about(self, entry: Entry) -> CallStanding | None:
+        """Return the call that an output, a decision or a dispatch takes up."""
         if isinstance(entry, (DecisionEntry, DispatchEntry)):
-            progress = self._by_entry.get(entry.target) or self._latest.get(entry.call_id)
-        elif isinstance(entry, ItemEntry) and call_part(entry.item) == OUTPUT_TYPE:
-            progress = self._latest.get(entry.item.call_id)
-        else:
-            progress = None
-        return None if progress is None else progress.call()
+            return self._by_entry.get(entry.target) or self._latest.get(entry.call_id)
+        if isinstance(entry, ItemEntry) and call_part(entry.item) == OUTPUT_TYPE:
+            return self._latest.get(entry.item.call_id)
+        return None
 
     def calls(self) -> list[Call]:
         """Return the calls seen, in the order of their items, as they stand now."""
         return [progress.call() for progress in self._order]
-
-
-@dataclass(slots=True)
-class _Progress:
-    entry: ItemEntry
-    call_id: str
-    later: bool
-    place: int
-    steps: list[DecisionEntry | DispatchEntry] = field(default_factory=list)
-    dispatch: DispatchEntry | None = None
-    output: ItemEntry | None = None
-    after_reject: bool = False
-
-    def take(self, step: DecisionEntry | DispatchEntry, journal: Journal) -> None:
-        if isinstance(step, DispatchEntry):
-            if self.dispatch is not None and not self.later:
-                return
-            if any(
-                earlier.verdict == "reject"
-                for earlier in self.steps
-                if isinstance(earlier, DecisionEntry)
-            ):
-                journal.let(self, "after_reject", value=True)
-            journal.let(self, "dispatch", self.dispatch or step)
-        journal.append(self.steps, step)
-
-    def call(self) -> Call:
-        return Call(
-            entry=self.entry,
-            item=self.entry.item,
-            decisions=tuple(step for step in self.steps if isinstance(step, DecisionEntry)),
-            dispatch=self.dispatch,
-            output=self.output,
-            dispatched_after_reject=self.after_reject,
-            steps=tuple(self.steps),
-            by_later_rules=self.later,
-        )
 
 
 def call_part(item: Item) -> str:

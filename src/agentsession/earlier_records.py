@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from agentsession._undoing import Journal
-from agentsession.calls import Call
+from agentsession.calls import CallStanding
 from agentsession.earlier_runs import SegmentFacts
 from agentsession.entries import Entry
 from agentsession.errors import AgentSessionError, CallRejected, ReasonMismatch, RecordMissing
@@ -79,8 +79,8 @@ class EarlierRecords:
         return tuple(self._notes)
 
 
-def _problem_of(call: Call, header: Header) -> CallRejected | RecordMissing | None:
-    if call.dispatch is not None and call.dispatched_after_reject:
+def _problem_of(call: CallStanding, header: Header) -> CallRejected | RecordMissing | None:
+    if call.dispatch is not None and call.after_reject:
         return CallRejected(
             f"call {call.id} was rejected and then dispatched by {call.dispatch.id}",
             call_id=call.id,

@@ -25,7 +25,7 @@ from agentsession.errors import (
 from agentsession.header import Header, raised
 from agentsession.ids import new_entry_id
 from agentsession.members import Version
-from agentsession.record_entries import DecisionEntry, DispatchEntry
+from agentsession.record_entries import DispatchEntry
 from agentsession.timestamp import now_text
 from agentsession.tree import NOTED, Tree
 
@@ -70,8 +70,6 @@ class Growth(Tree):
     """
 
     _rules: _Rules | None = None
-    _rejects: dict[str, set[str]] | None = None
-    """The entries that reject a call, by its id; collected at the first dispatch."""
 
     def _current_rules(self) -> _Rules:
         rules = self._rules
@@ -161,7 +159,7 @@ class Growth(Tree):
         sealed = appending.sealed(entry, place)
         if sealed.id in self._rows.index:
             return self[sealed.id]
-        call_rules.check(self, sealed)
+        call_rules.check(self, self._known, sealed)
         return sealed
 
     def holds(self, sealed: Entry) -> bool:
@@ -195,9 +193,7 @@ class Growth(Tree):
             rows.append(sealed)
             if self._children is not None:
                 self._children.setdefault(sealed.parent, []).append(entry_id)
-            self._call_ids.take(sealed)
-            if self._rejects is not None:
-                _take_reject(self._rejects, sealed)
+            self._known.take(sealed)
             if rules.moves_leaf and sealed.type not in NOTED:
                 self._leaf = entry_id
             else:
@@ -221,19 +217,12 @@ class Growth(Tree):
         self._read_only = read_only
 
     def _refuse_rejected(self, entry: DispatchEntry, parent: str | None) -> None:
-        if self._rejects is None:
-            self._rejects = {}
-            for row in self._rows.of_types(frozenset({DecisionEntry.TYPE})):
-                _take_reject(self._rejects, self._rows[row])
-        rejects = self._rejects.get(entry.call_id)
-        if parent is None or rejects is None:
-            return
-        for earlier in self.path(parent):
-            if earlier.id in rejects:
-                raise CallRejected(
-                    f"call {entry.call_id} was rejected by {earlier.id} and must not be dispatched",
-                    call_id=entry.call_id,
-                )
+        reject = self._known.reject(entry.call_id, self._rows, parent)
+        if reject:
+            raise CallRejected(
+                f"call {entry.call_id} was rejected by {reject} and must not be dispatched",
+                call_id=entry.call_id,
+            )
 
     def _refuse_after_refused_tail(self) -> None:
         tail = self.truncated
@@ -259,8 +248,3 @@ class Growth(Tree):
                 "the last line had no line end; one was added before the first append"
             )
         self.source = source
-
-
-def _take_reject(rejects: dict[str, set[str]], entry: Entry) -> None:
-    if isinstance(entry, DecisionEntry) and entry.verdict == "reject":
-        rejects.setdefault(entry.call_id, set()).add(entry.id)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from agentsession import versions
 from agentsession._undoing import Journal
 from agentsession.call_rules import decision_problem, dispatch_problem
-from agentsession.calls import CALL_TYPE, Call, call_part
+from agentsession.calls import CALL_TYPE, CallStanding, call_part
 from agentsession.earlier_runs import SegmentFacts, earlier_reason
 from agentsession.entries import CompactionEntry, ConfigEntry, Entry, ItemEntry
 from agentsession.errors import (
@@ -170,11 +170,11 @@ class LaterRecords:
             problem.args = (f"{entry.type} {entry.id}: {problem}", *problem.args[1:])
             self._of_calls.take(problem)
 
-    def _may_have_run(self, call: Call) -> bool:
+    def _may_have_run(self, call: CallStanding) -> bool:
         promised = self._promised and call.entry.id not in self.inherited
         return not promised or call.entry.id in self.elsewhere.dispatched
 
-    def _dispatch_is_missing(self, call: Call) -> bool:
+    def _dispatch_is_missing(self, call: CallStanding) -> bool:
         """Whether a call ran, as it stands, without the dispatch that the header promises."""
         ran = not call.pending and not call.rejected and not call.answered
         return ran and call.dispatch is None and call.entry.id not in self.inherited
@@ -245,7 +245,7 @@ class LaterRecords:
         return _told(self._missing(self._facts.log.at(self._broken[0])), self.header)
 
     @staticmethod
-    def _missing(call: Call) -> RecordMissing:
+    def _missing(call: CallStanding) -> RecordMissing:
         return RecordMissing(
             f"the header promises dispatch entries, but call {call.id} of {call.entry.id} has an "
             "output and no dispatch",

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agentsession._undoing import Journal
-from agentsession.calls import Call, CallLog
+from agentsession.calls import Call, CallLog, CallStanding
 from agentsession.entries import Entry, ItemEntry, ResponseEntry
 from agentsession.record_entries import DispatchEntry, RunEntry
 from agentsession.vocabulary import RunReason, RunSource
@@ -65,9 +65,10 @@ class RunFacts:
         if self.is_empty:
             journal.let(self, "is_empty", value=False)
         call = self.log.call_about(entry)
+        waited = call is not None and call.pending
         changed = self.log.feed(entry)
         if call is not None:
-            self._take_up(entry, call)
+            self._take_up(entry, call, waited=waited)
         elif changed is not None:
             place = len(self._places)
             for places in (self._places, self.own, self._open):
@@ -77,28 +78,28 @@ class RunFacts:
             journal.let(self, "_last_on_path", entry)
         return changed
 
-    def _take_up(self, entry: Entry, call: Call) -> None:
+    def _take_up(self, entry: Entry, call: CallStanding, *, waited: bool) -> None:
         journal, call_entry = self.journal, call.entry.id
         place = self._places[call_entry]
         journal.put(self.own, call_entry, place)
         if isinstance(entry, ItemEntry):
             journal.drop(self._open, call_entry)
-        elif call.pending:
+        elif waited:
             journal.put(self._open, call_entry, place)
         if not isinstance(entry, DispatchEntry) and not self._settles:
             journal.let(self, "_settles", value=True)
         if self.takes_up is None:
-            journal.let(self, "takes_up", place < self._since and call.pending)
+            journal.let(self, "takes_up", place < self._since and waited)
 
     def calls(self) -> list[Call]:
         """Return the run's calls as they stand on the path, in its order."""
-        return [self.log.at(place) for place in sorted(self.own.values())]
+        return [self.log.at(place).call() for place in sorted(self.own.values())]
 
     def pending(self) -> tuple[str, ...]:
         """Return the ids of the run's calls that have no output on the path."""
         return tuple(call.id for call in self._unanswered())
 
-    def _unanswered(self) -> list[Call]:
+    def _unanswered(self) -> list[CallStanding]:
         return [self.log.at(place) for place in sorted(self._open.values())]
 
     def source(self) -> str:

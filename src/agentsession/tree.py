@@ -87,7 +87,7 @@ class Tree:
         self._read_count = 0
         self._append: Callable[[Entry], str] | None = None
         self._read_only = ""
-        self._call_ids = call_rules.CallIDs()
+        self._known = call_rules.Known()
         self._unresolved: tuple[str, ...] = ()
         self._lock = threading.RLock()
 
@@ -288,7 +288,7 @@ class Tree:
     def call_owner(self, call_id: str) -> str:
         """Return the entry of the first call with an id, on any branch; empty when none has it."""
         with self._lock:
-            return self._call_ids.owner(call_id, self._rows)
+            return self._known.owner(call_id, self._rows)
 
     def repeated_call_ids(self) -> frozenset[str]:
         """Return the call ids that name more than one call of the session."""

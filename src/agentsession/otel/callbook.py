@@ -91,7 +91,7 @@ class CallBook:
         log = CallLog()
         for entry in self._about.get(key) or ():
             log.feed(entry)
-        call = log.call_at(key)
-        if call is None:
+        standing = log.call_at(key)
+        if standing is None:
             raise KeyError(key)
-        return call
+        return standing.call()
