@@ -101,3 +101,15 @@ def test_a_link_to_nothing_in_an_agents_data_is_followed(tmp_path: Path, home: P
     (tmp_path / "store").symlink_to(place / "agent" / "sessions" / "store")
     with pytest.raises(AgentSessionError, match="is pi's own data"):
         import_sessions(work("pi", place), tmp_path / "store")
+
+
+@pytest.mark.parametrize("name", ["store", "store.db"])
+def test_the_directories_above_a_store_are_made(tmp_path: Path, name: str) -> None:
+    source = copy("claude-code", tmp_path / "copy")
+    target = tmp_path / "missing" / "too" / name
+    previewed = import_sessions(work("claude-code", source), target, dry_run=True)
+    assert previewed.ok
+    assert not (tmp_path / "missing").exists()
+    report = import_sessions(work("claude-code", source), target)
+    assert report.ok
+    assert target.exists()

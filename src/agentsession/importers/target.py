@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from agentsession.errors import AgentSessionError
@@ -73,7 +74,8 @@ def open_target(place: str | os.PathLike[str], *, read_only: bool = False) -> St
     that is cut short is simply run again.
 
     Args:
-        place: the directory of a file store, or a database; either may not exist yet.
+        place: the directory of a file store, or a database; either may not exist yet, and
+            the directories above it are made.
         read_only: make nothing, and refuse every write.
 
     Raises:
@@ -85,4 +87,8 @@ def open_target(place: str | os.PathLike[str], *, read_only: bool = False) -> St
         is_files = False
     if is_files:
         return JSONLStore(place, sync=SyncPolicy.NEVER, read_only=read_only)
+    if not read_only:
+        # As for a file store. What cannot be made, the store itself says it lacks.
+        with suppress(OSError, ValueError):
+            Path(place).parent.mkdir(parents=True, exist_ok=True)
     return open_store(place, read_only=read_only)
