@@ -317,6 +317,20 @@ def test_a_compaction_tells_the_context_anew(tmp_path: Path) -> None:
     assert second == [*context_now, "one", summary, "two"]
 
 
+def test_a_compaction_tells_the_context_as_it_was_told_last(tmp_path: Path) -> None:
+    """What changed since takes the place of what a thread began with; own words stay."""
+    place, own = "<environment_context>", said("developer", "Own words.")
+    begun = [said("developer", "<permissions instructions>a"), own, said("user", f"{place}a")]
+    begun += [said("developer", "<permissions instructions>b")]
+    first = [said("user", "one"), context(), counters(10, 10), said("assistant", "A")]
+    moved = [said("user", f"{place}b"), said("user", "two"), context(), counters(20, 10)]
+    lines = [*begun, *first, *moved, said("assistant", "B"), line("compacted", {"message": LEAD})]
+    last = [said("user", "three"), context(), counters(30, 10), said("assistant", "C")]
+    write(tmp_path, [meta(version="0.98.0"), *lines, *last])
+    anew = ["<permissions instructions>b", "Own words.", f"{place}b"]
+    assert requests(convert(tmp_path))[-1] == [*anew, "one", "two", LEAD, "three"]
+
+
 def test_a_summary_with_its_lead_in_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
     """0.59 on."""
     lead = "Another language model started to solve this problem and produced a summary"

@@ -278,8 +278,20 @@ def rebuilt(history: Sequence[Unit], told: Sequence[tuple[Unit, str]], summary: 
             break
         kept.append(unit)
     # The context is told anew: what the first turn added to it stands in its place then.
-    context = sorted(leading(history), key=lambda unit: unit.role == "user")
+    context = sorted(_anew(history), key=lambda unit: unit.role == "user")
     return [*context, *reversed(kept), _summary(summary)]
+
+
+def _anew(history: Sequence[Unit]) -> list[Unit]:
+    """Return the context messages a history begins with, each as it was told last."""
+    newest = {_kind(unit): unit for unit in history if unit.context}
+    begun = {_kind(unit) or id(unit): unit for unit in leading(history)}
+    return [newest[kind] if isinstance(kind, str) else unit for kind, unit in begun.items()]
+
+
+def _kind(unit: Unit) -> str:
+    """What a context message tells of; empty where its first words do not say."""
+    return next((start for start in _CONTEXT_STARTS if unit.words.startswith(start)), "")
 
 
 def bridged(history: Sequence[Unit], texts: Iterable[str], summary: str) -> list[Unit]:
