@@ -10,6 +10,7 @@ import pytest
 from codex_files import (
     Lines,
     called,
+    codes,
     context,
     convert,
     counters,
@@ -329,6 +330,77 @@ def test_a_compaction_tells_the_context_as_it_was_told_last(tmp_path: Path) -> N
     write(tmp_path, [meta(version="0.98.0"), *lines, *last])
     anew = ["<permissions instructions>b", "Own words.", f"{place}b"]
     assert requests(convert(tmp_path))[-1] == [*anew, "one", "two", LEAD, "three"]
+
+
+def told(permissions: str, rules: str, place: str) -> Lines:
+    """What a process tells of its surroundings before its first turn."""
+    start = [said("developer", f"<permissions instructions>{permissions}")]
+    start += [said("user", f"# AGENTS.md instructions {rules}")]
+    return [*start, said("user", f"<environment_context>{place}")]
+
+
+def words_of(lines: Lines) -> list[str]:
+    return [entry["payload"]["content"][0]["text"] for entry in lines]
+
+
+def asked(words: str, total: int) -> Lines:
+    return [said("user", words), context(), counters(total, 10), said("assistant", "A")]
+
+
+@pytest.mark.parametrize("version", ["0.98.0", "0.101.0", "0.104.0"])
+def test_a_resume_tells_the_context_of_a_rebuilt_history_by_its_own_settings(
+    tmp_path: Path, version: str
+) -> None:
+    """It reads the file again; what it tells behind the history stands there all the same."""
+    begun, now, later = told("a", "r", "a"), told("b", "s", "b"), told("c", "s", "c")
+    lines = [meta(version=version), *begun, *asked("one", 10), line("compacted", {"message": LEAD})]
+    lines += [*asked("two", 20), *now, *asked("three", 30), *later, *asked("four", 40)]
+    write(tmp_path, lines)
+    converted = convert(tmp_path)
+    second, third, fourth = requests(converted)[1:]
+    answered_two = ["one", LEAD, "two", "A"]
+    assert second == [*words_of(begun), "one", LEAD, "two"]
+    assert third == [*words_of(now), *answered_two, *words_of(now), "three"]
+    behind = [*words_of(now), "three", "A", *words_of(later), "four"]
+    assert fourth == [*words_of(later), *answered_two, *behind]
+    assert codes(converted) >= {"history-rebuilt", "history-folded"}
+
+
+def test_a_resume_by_the_same_settings_changes_no_history(tmp_path: Path) -> None:
+    begun = told("a", "r", "a")
+    lines = [meta(version="0.101.0"), *begun, *asked("one", 10)]
+    lines += [line("compacted", {"message": LEAD}), *asked("two", 20), *begun, *asked("three", 30)]
+    write(tmp_path, lines)
+    converted = convert(tmp_path)
+    assert requests(converted)[-1][:7] == [*words_of(begun), "one", LEAD, "two", "A"]
+    assert "history-folded" not in codes(converted)
+
+
+def test_a_first_turn_with_settings_of_its_own_is_no_process(tmp_path: Path) -> None:
+    """Its whole says them, and they follow again: the process has what the thread began with."""
+    begun, now = told("a", "r", "a"), told("b", "s", "b")
+    changed = said("developer", "<permissions instructions>b")
+    lines = [meta(version="0.101.0"), *begun, *asked("one", 10)]
+    lines += [line("compacted", {"message": LEAD}), *asked("two", 20), *now, changed]
+    write(tmp_path, [*lines, *asked("three", 30)])
+    own = words_of(told("a", "s", "b"))
+    behind = [*words_of(now), "<permissions instructions>b", "three"]
+    assert requests(convert(tmp_path))[-1] == [*own, "one", LEAD, "two", "A", *behind]
+
+
+def test_a_change_within_a_process_leaves_a_rebuilt_history(tmp_path: Path) -> None:
+    """A change of both tells the environment first; lines between are not one telling."""
+    begun = told("a", "r", "a")
+    place, may = (
+        said("user", "<environment_context>b"),
+        said("developer", "<permissions instructions>b"),
+    )
+    lines = [meta(version="0.101.0"), *begun, *asked("one", 10)]
+    lines += [line("compacted", {"message": LEAD}), place, may, *asked("two", 20)]
+    lines += [may, event("thread_rolled_back", num_turns=0), place, *asked("three", 30)]
+    write(tmp_path, lines)
+    for request in requests(convert(tmp_path))[1:]:
+        assert request[:3] == words_of(begun)
 
 
 def test_a_summary_with_its_lead_in_takes_the_place_of_the_one_before(tmp_path: Path) -> None:

@@ -5,20 +5,23 @@ Spec: codex 6, decisions D3 and D4.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from agentsession import text
 from agentsession.importers.codex.calls import Call
 from agentsession.importers.codex.lines import Line, integer, mapping, sequence, string
 from agentsession.importers.codex.releases import version_of
-from agentsession.importers.codex.state import ASKED_BY_TOOL
+from agentsession.importers.codex.state import ASKED_BY_TOOL, State
 from agentsession.importers.codex.units import (
     Unit,
     alone,
+    anew,
     bridged,
     is_bare,
     rebuilt,
     said,
+    settled_with,
     told_text,
     unit_of,
 )
@@ -26,12 +29,16 @@ from agentsession.importers.codex.usage import usage_of
 
 if TYPE_CHECKING:
     from agentsession.importers.codex.reading import Reading
+    from agentsession.importers.codex.writer import Writer
 
 _APART: Final = (0, 55)
 """Releases before made one message of what the user said and a summary."""
 
 _NO_INTERRUPTS: Final = (0, 99)
 """Releases before kept what tells of an interrupt as if the user had said it."""
+
+_ROW: Final = 32
+"""How many context messages in a row are looked at: a process begins with fewer."""
 
 _IN_ITEMS: Final = frozenset({"replacement_history", "replacement_history_metadata", "message"})
 
@@ -42,6 +49,7 @@ def compacted(reading: Reading, line: Line, number: int) -> None:
     summary = string(line.payload.get("message"))
     call = None if calling.copied else calling.consume(summary)
     history = _replacement(line)
+    state.anew = 0
     native = _native(line, call)
     native["rebuilt"] = history is None
     if history is None:
@@ -51,7 +59,9 @@ def compacted(reading: Reading, line: Line, number: int) -> None:
         if is_bare(summary) and release < _APART:
             history = bridged(state.history, [words for _, words in kept], summary)
         else:
-            history = rebuilt(state.history, kept, summary)
+            context = anew(state.history)
+            history = rebuilt(context, kept, summary)
+            state.anew = len(context)
         reading.accounts.find("history-rebuilt", line.place)
     state.history, state.same = history, True
     state.recount()
@@ -70,6 +80,42 @@ def compacted(reading: Reading, line: Line, number: int) -> None:
         for folded in [*(element.number for element in call.elements), *call.numbers]:
             calling.folded(folded, entry_id)
     reading.accounts.entry(number, entry_id, code="fork-copy" if calling.copied else "")
+
+
+def retold(reading: Reading, unit: Unit) -> None:
+    """Tell the context of a rebuilt history as a process that resumes the thread tells it.
+
+    It rebuilds the history from the file, and so tells the context before it by its own
+    settings; then it tells it again behind the history. Spec: codex 6.
+
+    Args:
+        reading: the thread.
+        unit: the item that was taken last.
+    """
+    state, writer = reading.state, reading.writer
+    if not unit.context:
+        state.telling = []
+    elif len(state.telling) < _ROW:
+        state.telling = [*state.telling, unit]
+        _settle(state, writer)
+
+
+def _settle(state: State, writer: Writer) -> None:
+    """Let a rebuilt history begin with the settings of the process that tells them now."""
+    own = settled_with(state.telling, state.begun)
+    state.begun = state.begun or own
+    if not own or not state.anew:
+        return
+    texts = [writer.item(told).json_text for told in own]
+    if texts == [writer.item(told).json_text for told in state.history[: state.anew]]:
+        return
+    # They stand in the history twice, and only the later ones in a file.
+    before = [
+        replace(told, text=item, made=True, home="", key=0, value=None)
+        for told, item in zip(own, texts, strict=True)
+    ]
+    state.history[: state.anew] = before
+    state.anew, state.same = len(before), False
 
 
 def _told(reading: Reading, unit: Unit) -> tuple[Unit, str]:

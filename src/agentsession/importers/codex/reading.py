@@ -14,7 +14,7 @@ from agentsession.importers.accounts import Accounts
 from agentsession.importers.codex import lines, plain
 from agentsession.importers.codex.calling import Calling
 from agentsession.importers.codex.calls import Element, Ending, Shown, error_of
-from agentsession.importers.codex.compacting import compacted
+from agentsession.importers.codex.compacting import compacted, retold
 from agentsession.importers.codex.known import unknown_in
 from agentsession.importers.codex.lines import Line, mapping, string
 from agentsession.importers.codex.origins import PAUSE
@@ -110,8 +110,7 @@ class Reading:
             return
         if not line.time and line.kind != lines.STATE:
             self.accounts.find("time-missing", line.place)
-        if line.kind != lines.STATE:
-            self.state.states = 0
+        self.state.pass_by(line.kind)
         handler = self._handlers.get(line.kind)
         if handler is not None:
             handler(line, number)
@@ -232,6 +231,7 @@ class Reading:
         if line.metadata_text:
             native = b'{"metadata":' + line.metadata_text + b"}"
         self.take(unit, number, line.time, native=native, metadata=metadata)
+        retold(self, unit)
 
     def take(
         self,

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agentsession.importers.codex import lines
 from agentsession.importers.codex.calls import Call, Shown
 from agentsession.importers.codex.units import Unit
 from agentsession.importers.codex.usage import Counter
@@ -49,6 +50,9 @@ class State:
         answered: the name of an answer whose items come now; empty for none.
         chat: the model's items show that they came on the chat wire (plain files).
         steered: how many messages a user put into the turn that no request has held yet.
+        anew: how many items at the beginning of a rebuilt history tell the context.
+        begun: the context messages of the settings that the thread began with.
+        telling: the context messages that the last lines told, with nothing between.
         resumed: the first call since the file was read again; empty when nothing shows that.
         provider, model, cwd: what is in force.
         policy: how much of an output the model takes, where the turn context says so.
@@ -82,6 +86,9 @@ class State:
     answered: str = ""
     chat: bool = False
     steered: int = 0
+    anew: int = 0
+    begun: list[Unit] = field(default_factory=list)
+    telling: list[Unit] = field(default_factory=list)
     resumed: str = ""
     provider: str = ""
     model: str = ""
@@ -100,6 +107,13 @@ class State:
             counter=self.counter.copy(),
             shown=dict(self.shown),
         )
+
+    def pass_by(self, kind: str) -> None:
+        """Take it that a line of a kind comes: what stands in a row with it goes on."""
+        if kind != lines.STATE:
+            self.states = 0
+        if kind != lines.ITEM:
+            self.telling = []
 
     def recount(self) -> None:
         """Find the calls without an output again."""

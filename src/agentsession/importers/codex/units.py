@@ -40,8 +40,10 @@ _OTHER_TYPES: Final = frozenset(
         "agent_message",
     }
 )
+_ENVIRONMENT: Final = "<environment_context>"
+_PERMISSIONS: Final = "<permissions instructions>"
 _CONTEXT_STARTS: Final = (
-    "<environment_context>",
+    _ENVIRONMENT,
     "# AGENTS.md instructions",
     "<user_instructions>",
     "<turn_aborted>",
@@ -49,7 +51,7 @@ _CONTEXT_STARTS: Final = (
     "<subagent_notification>",
     "<skill>",
     "<user_action>",
-    "<permissions instructions>",
+    _PERMISSIONS,
     "<skills_instructions>",
     "<collaboration_mode>",
     "<multi_agent_mode>",
@@ -262,11 +264,11 @@ def _is_said(unit: Unit, *, interrupts: bool) -> bool:
     return unit.turn or unit.is_action or (interrupts and unit.is_interrupt)
 
 
-def rebuilt(history: Sequence[Unit], told: Sequence[tuple[Unit, str]], summary: str) -> list[Unit]:
+def rebuilt(context: Sequence[Unit], told: Sequence[tuple[Unit, str]], summary: str) -> list[Unit]:
     """Return the history after a compaction of 0.55 to 0.101. Spec: codex 6.
 
     Args:
-        history: the history before.
+        context: what it begins with, by :func:`anew`.
         told: the user's messages in it, each with the text that it is told by, in order.
         summary: the compaction's message.
     """
@@ -277,16 +279,48 @@ def rebuilt(history: Sequence[Unit], told: Sequence[tuple[Unit, str]], summary: 
         if left < 0:
             break
         kept.append(unit)
-    # The context is told anew: what the first turn added to it stands in its place then.
-    context = sorted(_anew(history), key=lambda unit: unit.role == "user")
     return [*context, *reversed(kept), _summary(summary)]
 
 
-def _anew(history: Sequence[Unit]) -> list[Unit]:
-    """Return the context messages a history begins with, each as it was told last."""
+def anew(history: Sequence[Unit]) -> list[Unit]:
+    """Return the context messages a history begins with, each as it was told last.
+
+    What the first turn added to them stands in its place then.
+    """
     newest = {_kind(unit): unit for unit in history if unit.context}
     begun = {_kind(unit) or id(unit): unit for unit in leading(history)}
-    return [newest[kind] if isinstance(kind, str) else unit for kind, unit in begun.items()]
+    told = [newest[kind] if isinstance(kind, str) else unit for kind, unit in begun.items()]
+    return sorted(told, key=lambda unit: unit.role == "user")
+
+
+def settled_with(told: Sequence[Unit], begun: Sequence[Unit]) -> list[Unit]:
+    """Return the context messages of the settings that a process began with.
+
+    From 0.90 on a process tells its surroundings whole before its first turn, from the
+    permissions to the environment; a change within it tells what changed, the environment
+    first. Where a thread is resumed the whole has the first turn's settings already, and what
+    differs from the process's own is told again at once behind it. Its own are then in no
+    file: what the thread began with is the nearest to them.
+
+    Args:
+        told: context messages that stand together in a file.
+        begun: those that the thread began with, when they are known.
+
+    Returns:
+        The messages; none where there is no whole among those told.
+    """
+    kinds = [_kind(unit) for unit in told]
+    if _PERMISSIONS not in kinds:
+        return []
+    first = kinds.index(_PERMISSIONS)
+    if _ENVIRONMENT not in kinds[first:]:
+        return []
+    end = kinds.index(_ENVIRONMENT, first) + 1
+    before = {_kind(unit): unit for unit in begun}
+    own = {kind: before[kind] for kind in kinds[end:] if kind in before}
+    return [
+        own.get(kind, unit) for kind, unit in zip(kinds[first:end], told[first:end], strict=True)
+    ]
 
 
 def _kind(unit: Unit) -> str:
