@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentsession.importers import opencode as oc
-from agentsession.importers.opencode import snapshot
+from agentsession.importers import snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -26,7 +26,7 @@ from agentsession.importers.opencode.convert import v1
 from agentsession.importers.opencode.convert.accounts import Accounts
 from agentsession.importers.opencode.convert.ordinary import ordinary
 from agentsession.importers.opencode.objects import plain_object, plain_objects
-from agentsession.importers.opencode.spelling import dispatch_spelling, is_word
+from agentsession.importers.spelling import dispatch_spelling, is_word
 
 Data = dict[str, Any]
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from agentsession import text
 from agentsession.canonical import canonical_json
-from agentsession.importers.opencode import spelling
+from agentsession.importers import spelling
 from agentsession.importers.opencode.convert.clock import iso
-from agentsession.importers.opencode.convert.script import stringify
 from agentsession.importers.opencode.convert.units import (
     assistant_item,
     call_item,
@@ -21,6 +20,7 @@ from agentsession.importers.opencode.convert.units import (
     text_part,
 )
 from agentsession.importers.opencode.objects import plain_object
+from agentsession.importers.script import stringify
 from agentsession.timestamp import Timestamp
 
 NUMBERS = st.one_of(

@@ -17,7 +17,7 @@ from agentsession import text
 from agentsession._regular import open_regular
 from agentsession.errors import AgentSessionError
 from agentsession.importers.codex.lines import mapping, sequence, string
-from agentsession.importers.opencode.snapshot import open_snapshot
+from agentsession.importers.snapshot import open_snapshot
 
 _STATE: Final = "state_"
 _QUEUE: Final = "queue_"

@@ -17,8 +17,8 @@ from agentsession.importers.opencode import schema as tables
 from agentsession.importers.opencode.names import DATABASE_NAME, G2, G3, Generation
 from agentsession.importers.opencode.records import TABLE, Session, Stray
 from agentsession.importers.opencode.salvage import salvage
-from agentsession.importers.opencode.snapshot import Snapshot, open_snapshot
 from agentsession.importers.opencode.store import MessagesRead, RowsRead, SessionsRead
+from agentsession.importers.snapshot import Snapshot, open_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

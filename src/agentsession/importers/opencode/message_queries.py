@@ -12,8 +12,8 @@ from agentsession.importers.opencode import decode, queries, records, values
 from agentsession.importers.opencode import schema as tables
 from agentsession.importers.opencode.names import G2
 from agentsession.importers.opencode.schema import plain
-from agentsession.importers.opencode.snapshot import Text
 from agentsession.importers.opencode.store import MessagesRead
+from agentsession.importers.snapshot import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,8 +15,8 @@ from agentsession.importers.opencode.records import (
     Stray,
 )
 from agentsession.importers.opencode.schema import plain, rows_of
-from agentsession.importers.opencode.snapshot import Text
 from agentsession.importers.opencode.store import RowsRead, SessionsRead
+from agentsession.importers.snapshot import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

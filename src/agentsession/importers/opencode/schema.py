@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agentsession.importers.opencode.columns import Column, Columns
-from agentsession.importers.opencode.snapshot import Text
+from agentsession.importers.snapshot import Text
 
 if TYPE_CHECKING:
     import sqlite3

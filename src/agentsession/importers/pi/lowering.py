@@ -12,7 +12,6 @@ from typing import Any, Final
 from agentsession import text
 from agentsession.importers.drafting import Unit
 from agentsession.importers.holding import holdable
-from agentsession.importers.opencode.convert.script import stringify
 from agentsession.importers.pi.records import (
     ASSISTANT,
     BASH,
@@ -28,6 +27,7 @@ from agentsession.importers.pi.records import (
     string,
 )
 from agentsession.importers.pi.transcript import Native
+from agentsession.importers.script import stringify
 from agentsession.items import Item
 from agentsession.wire import Origin
 from agentsession.wire import _pi_messages as wire

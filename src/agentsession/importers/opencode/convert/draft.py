@@ -27,7 +27,7 @@ from agentsession.importers.opencode.convert.clock import iso
 from agentsession.importers.opencode.convert.finishing import Written, finished
 from agentsession.importers.opencode.convert.units import Unit
 from agentsession.importers.opencode.members import Members
-from agentsession.importers.opencode.spelling import (
+from agentsession.importers.spelling import (
     NOTHING,
     Spelling,
     beside,

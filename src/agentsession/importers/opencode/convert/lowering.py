@@ -15,7 +15,6 @@ from agentsession.importers.opencode.convert.asking import user_unit
 from agentsession.importers.opencode.convert.clock import LATEST
 from agentsession.importers.opencode.convert.outcomes import is_before_sending
 from agentsession.importers.opencode.convert.rules import Rules
-from agentsession.importers.opencode.convert.script import stringify
 from agentsession.importers.opencode.convert.units import (
     IDS,
     NOTICE,
@@ -35,6 +34,7 @@ from agentsession.importers.opencode.convert.units import (
 from agentsession.importers.opencode.convert.usage import NO_COUNTS, Counts, counts_in
 from agentsession.importers.opencode.records import MessageRecord, PartRecord
 from agentsession.importers.opencode.v1 import Message, ToolState
+from agentsession.importers.script import stringify
 
 _IN_SPOKEN: Final = IDS | {"type", "text", "metadata"}
 _SPOKEN_TIMED: Final = frozenset({"type", "text", "time"})

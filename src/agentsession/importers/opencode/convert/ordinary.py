@@ -33,14 +33,14 @@ from agentsession.importers.opencode.convert.units import (
 from agentsession.importers.opencode.convert.usage import Counts, counts_in
 from agentsession.importers.opencode.objects import plain_objects
 from agentsession.importers.opencode.records import MessageRecord, PartRecord
-from agentsession.importers.opencode.spelling import (
+from agentsession.importers.opencode.v1 import child_of
+from agentsession.importers.spelling import (
     Spelling,
     escaped,
     is_word,
     script_text,
     spelled,
 )
-from agentsession.importers.opencode.v1 import child_of
 
 _encode: Final = msgspec.json.Encoder().encode
 _encode_sorted: Final = msgspec.json.Encoder(order="sorted").encode

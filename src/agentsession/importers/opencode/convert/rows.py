@@ -15,7 +15,6 @@ from urllib.parse import unquote, urlsplit
 from agentsession import text
 from agentsession.errors import NotJSON
 from agentsession.importers.opencode import names, values
-from agentsession.importers.opencode.convert.script import stringify
 from agentsession.importers.opencode.convert.units import (
     Unit,
     assistant_item,
@@ -30,6 +29,7 @@ from agentsession.importers.opencode.convert.units import (
 )
 from agentsession.importers.opencode.records import Row2
 from agentsession.importers.opencode.v2 import Content2, Message2, ToolState2, provider_state
+from agentsession.importers.script import stringify
 from agentsession.wire import Origin
 
 _MEDIA: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"})

@@ -22,8 +22,8 @@ from agentsession.importers.opencode.convert.rules import Rules, release_of
 from agentsession.importers.opencode.convert.units import Unit, without
 from agentsession.importers.opencode.convert.usage import Counts, usage_from
 from agentsession.importers.opencode.records import Revert
-from agentsession.importers.opencode.spelling import Spelling, dispatch_spelling, spelled
 from agentsession.importers.opencode.v1 import Message, child_of
+from agentsession.importers.spelling import Spelling, dispatch_spelling, spelled
 from agentsession.record_entries import LinkEntry
 
 Leaf = Callable[[int, int], str | None]

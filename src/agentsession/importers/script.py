@@ -1,4 +1,4 @@
-"""JSON as JavaScript writes it: what OpenCode put on the wire for stored values."""
+"""JSON as JavaScript writes it: what agents in it put on the wire for stored values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agentsession import text
 from agentsession._emit import Style, emit, string_bytes
 from agentsession.canonical import canonical_number
 from agentsession.errors import AgentSessionError, InvalidEntry
-from agentsession.importers.opencode.spelling import script_text
+from agentsession.importers.spelling import script_text
 
 _SPACE: Final = re.compile(r"\s*")
 
