@@ -21,6 +21,7 @@ from agentsession.errors import (
     CallIDRepeated,
     CallRejected,
     InvalidEntry,
+    RecordMissing,
     RejectDispatched,
 )
 from agentsession.path_states import PathStates
@@ -219,6 +220,17 @@ def dispatch_problem(call: CallStanding) -> InvalidEntry | None:
             call_id=call.id,
         )
     return settled
+
+
+def missing_dispatch(call: CallStanding) -> RecordMissing:
+    """Return the error for a call whose output has no dispatch though the header promises them."""
+    return RecordMissing(
+        f"the header promises dispatch entries, but call {call.id} of {call.entry.id} has an "
+        "output and no dispatch",
+        record="dispatch",
+        call_id=call.id,
+        entry_id=call.entry.id,
+    )
 
 
 def decision_problem(

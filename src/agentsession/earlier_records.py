@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from agentsession._undoing import Journal
+from agentsession.call_rules import missing_dispatch
 from agentsession.calls import CallStanding
 from agentsession.earlier_runs import SegmentFacts
 from agentsession.entries import Entry
@@ -87,11 +88,5 @@ def _problem_of(call: CallStanding, header: Header) -> CallRejected | RecordMiss
         )
     promised = header.has_record("dispatch")
     if promised and call.dispatch is None and not call.pending and not call.rejected:
-        return RecordMissing(
-            f"the header promises dispatch entries, but call {call.id} of {call.entry.id} has an "
-            "output and no dispatch",
-            record="dispatch",
-            call_id=call.id,
-            entry_id=call.entry.id,
-        )
+        return missing_dispatch(call)
     return None

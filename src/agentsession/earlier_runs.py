@@ -76,14 +76,10 @@ def earlier_reason(segment: SegmentFacts, path: SegmentFacts) -> str:
 
     Spec: context 9.3.
     """
-    last = segment.last
-    if last is not None and last.error is not None:
-        return RunReason.ERROR
-    if segment.waits:
-        return RunReason.INPUT_REQUIRED
-    if segment.log.waits or (last is not None and last.incomplete is not None):
-        return RunReason.ABORTED
-    if last is not None and not path.has_calls_of(last):
+    cut = _cut_reason(segment)
+    if cut:
+        return cut
+    if segment.last is not None and not path.has_calls_of(segment.last):
         return RunReason.DONE
     answered = segment.decisions or segment.log.outputs
     if path.last_has_calls and not path.log.waits and answered:
@@ -96,11 +92,19 @@ def earliest_reason(segment: SegmentFacts) -> str:
 
     Spec: context 9.3.
     """
+    cut = _cut_reason(segment)
+    if cut or segment.last is None:
+        return cut or RunReason.ABORTED
+    return RunReason.STOPPED if segment.last_has_calls else RunReason.DONE
+
+
+def _cut_reason(segment: SegmentFacts) -> str:
+    """The end reason of a run that did not come to its end, by both; empty when it may have."""
     last = segment.last
     if last is not None and last.error is not None:
         return RunReason.ERROR
     if segment.waits:
         return RunReason.INPUT_REQUIRED
-    if segment.log.waits or last is None or last.incomplete is not None:
+    if segment.log.waits or (last is not None and last.incomplete is not None):
         return RunReason.ABORTED
-    return RunReason.STOPPED if segment.last_has_calls else RunReason.DONE
+    return ""

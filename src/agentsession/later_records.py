@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from agentsession import versions
 from agentsession._undoing import Journal
-from agentsession.call_rules import decision_problem, dispatch_problem
+from agentsession.call_rules import decision_problem, dispatch_problem, missing_dispatch
 from agentsession.calls import CALL_TYPE, CallStanding, call_part
 from agentsession.earlier_runs import SegmentFacts, earlier_reason
 from agentsession.entries import CompactionEntry, ConfigEntry, Entry, ItemEntry
@@ -242,17 +242,7 @@ class LaterRecords:
                 return _told(of_open_run, self.header)
         if self._of_calls.first is not None or not self._broken:
             return self._of_calls.first
-        return _told(self._missing(self._facts.log.at(self._broken[0])), self.header)
-
-    @staticmethod
-    def _missing(call: CallStanding) -> RecordMissing:
-        return RecordMissing(
-            f"the header promises dispatch entries, but call {call.id} of {call.entry.id} has an "
-            "output and no dispatch",
-            record="dispatch",
-            call_id=call.id,
-            entry_id=call.entry.id,
-        )
+        return _told(missing_dispatch(self._facts.log.at(self._broken[0])), self.header)
 
     def notes(self) -> tuple[str, ...]:
         """Return what is worth knowing about the path that was fed, and no problem."""
