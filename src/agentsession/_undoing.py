@@ -7,9 +7,11 @@ way up.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
+
+from agentsession.entries import Entry
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -79,3 +81,35 @@ class Journal:
     def _keep(self, change: Callable[[], object]) -> None:
         if self._keeps:
             self._changes.append(change)
+
+
+def walked(entries: Sequence[Entry], journal: Journal) -> Iterator[tuple[Entry, bool]]:
+    """Yield the entries of a tree, each with whether it is a leaf.
+
+    What is below one comes before its next sibling, and when one is yielded the journal has
+    taken back what was changed off its path.
+
+    Args:
+        entries: all of the tree, in file order.
+        journal: what changes the state that is fed.
+    """
+    index = {entry.id: row for row, entry in enumerate(entries)}
+    children: dict[int | None, list[int]] = {}
+    for row, entry in enumerate(entries):
+        children.setdefault(index[entry.parent] if entry.parent else None, []).append(row)
+    marks: list[int] = []
+    for row, depth in _down(children):
+        if depth < len(marks):
+            journal.undo(marks[depth])
+            del marks[depth:]
+        marks.append(journal.mark())
+        yield entries[row], row not in children
+
+
+def _down(children: Mapping[int | None, Sequence[int]]) -> Iterator[tuple[int, int]]:
+    """Yield each row and how deep it stands; what is below one comes before its next sibling."""
+    waiting = [(row, 0) for row in reversed(children.get(None, ()))]
+    while waiting:
+        row, depth = waiting.pop()
+        yield row, depth
+        waiting += [(child, depth + 1) for child in reversed(children.get(row, ()))]

@@ -8,12 +8,12 @@ Spec: context 10, later drafts 11.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from agentsession import versions
-from agentsession._undoing import Journal
+from agentsession._undoing import Journal, walked
 from agentsession.earlier_records import EarlierRecords
 from agentsession.entries import Entry
 from agentsession.errors import AgentSessionError
@@ -61,33 +61,16 @@ def of_path(session: Session, path: Sequence[Entry]) -> LeafRecords:
 def of_leaves(session: Session) -> tuple[LeafRecords, ...]:
     """Return what :func:`of_path` says of the path to each leaf, in file order."""
     entries = session.entries
-    index = {entry.id: row for row, entry in enumerate(entries)}
-    children: dict[int | None, list[int]] = {}
-    for row, entry in enumerate(entries):
-        children.setdefault(index[entry.parent] if entry.parent else None, []).append(row)
+    base = next((at for at, entry in enumerate(entries) if entry.id == session.header.base), -1)
     # All that is not in a fork's prefix is below its base, so that every path inherits as much.
     journal = Journal(keeps=True)
-    check = _check(session, entries[: index.get(session.header.base, -1) + 1], journal)
-    found: dict[int, LeafRecords] = {}
-    marks: list[int] = []
-    for row, depth in _down(children):
-        if depth < len(marks):
-            journal.undo(marks[depth])
-            del marks[depth:]
-        marks.append(journal.mark())
-        check.feed(entries[row])
-        if row not in children:
-            found[row] = _found(entries[row].id, check)
-    return tuple(found[row] for row in sorted(found))
-
-
-def _down(children: Mapping[int | None, Sequence[int]]) -> Iterator[tuple[int, int]]:
-    """Yield each row and how deep it stands; what is below one comes before its next sibling."""
-    waiting = [(row, 0) for row in reversed(children.get(None, ()))]
-    while waiting:
-        row, depth = waiting.pop()
-        yield row, depth
-        waiting += [(child, depth + 1) for child in reversed(children.get(row, ()))]
+    check = _check(session, entries[: base + 1], journal)
+    found: dict[str, LeafRecords] = {}
+    for entry, is_leaf in walked(entries, journal):
+        check.feed(entry)
+        if is_leaf:
+            found[entry.id] = _found(entry.id, check)
+    return tuple(found[entry.id] for entry in entries if entry.id in found)
 
 
 def _found(leaf: str, check: _Check) -> LeafRecords:

@@ -10,13 +10,14 @@ Spec: later drafts 10.4 and 11.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agentsession._undoing import Journal, walked
 from agentsession.entries import Entry
 from agentsession.later_runs import RunFacts
 from agentsession.record_entries import RunEntry
-from agentsession.runs import UNCOMPUTED, runs
+from agentsession.runs import UNCOMPUTED
 from agentsession.session import Session
 
 
@@ -53,41 +54,55 @@ class Amended:
 def amended(session: Session) -> Mapping[str, Amended]:
     """Return what the run entries of a session of a later draft should say, by their ids.
 
-    Only those are told of that say something else now. An error or an interruption stands.
+    Only those are told of that say something else now. An error or an interruption stands. Of a
+    run that is open on several paths the first one says why it began.
     """
-    found: dict[str, Amended] = {}
-    seen: set[str] = set()
-    if not any(isinstance(entry, RunEntry) for entry in session.entries):
-        return found
-    for leaf in session.leaves:
-        path = session.path(leaf.id)
-        here = {entry.id for entry in path if isinstance(entry, RunEntry)}
-        if here <= seen:
-            continue
-        seen |= here
-        for entry_id, said in _amend(path):
-            found.setdefault(entry_id, said)
-    return found
+    entries = session.entries
+    if not any(isinstance(entry, RunEntry) for entry in entries):
+        return {}
+    journal = Journal(keeps=True)
+    amending = _Amending(journal)
+    for entry, is_leaf in walked(entries, journal):
+        amending.feed(entry)
+        if is_leaf:
+            amending.settle(ended=False)
+    return {entry_id: said for entry_id, said in amending.found.items() if said is not None}
 
 
-def _amend(path: Sequence[Entry]) -> Iterator[tuple[str, Amended]]:
-    facts, position = RunFacts(), 0
-    for run in runs(path):
-        first = run.stop - len(run.segment)
-        for entry in path[position:first]:
-            facts.feed(entry)
-        facts.begin()
-        for entry in run.segment:
-            facts.feed(entry)
-        position = run.stop
-        if not facts.fits(run.start.source, ended=run.end is not None):
-            yield run.start.id, Amended(source=facts.source())
-        if run.end is not None:
-            yield from _ended(run.end, facts)
+class _Amending:
+    """A path fed entry by entry; what its runs should say is kept for all paths."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.found: dict[str, Amended | None] = {}
+        self.run: RunEntry | None = None
+        self._journal = journal
+        self._facts = RunFacts(journal)
+
+    def feed(self, entry: Entry) -> None:
+        """Take the next entry of the path."""
+        if isinstance(entry, RunEntry) and entry.is_start:
+            self.settle(ended=False)
+            self._journal.let(self, "run", entry)
+            self._facts.begin()
+        self._facts.feed(entry)
+        run = self.run
+        if run is None or not isinstance(entry, RunEntry) or entry.is_start:
+            return
+        if entry.run_id == run.run_id:
+            self.settle(ended=True)
+            self.found[entry.id] = _ended(entry, self._facts)
+            self._journal.let(self, "run", None)
+
+    def settle(self, *, ended: bool) -> None:
+        """Say why the run began that is open, if one is."""
+        if self.run is not None and self.run.id not in self.found:
+            fits = self._facts.fits(self.run.source, ended=ended)
+            self.found[self.run.id] = None if fits else Amended(source=self._facts.source())
 
 
-def _ended(end: RunEntry, facts: RunFacts) -> Iterator[tuple[str, Amended]]:
+def _ended(end: RunEntry, facts: RunFacts) -> Amended | None:
     reason = end.reason if end.reason in UNCOMPUTED else facts.reason()
     pending = facts.pending()
-    if reason != end.reason or Counter(pending) != Counter(end.pending):
-        yield end.id, Amended(reason=reason, pending=pending)
+    if reason == end.reason and Counter(pending) == Counter(end.pending):
+        return None
+    return Amended(reason=reason, pending=pending)

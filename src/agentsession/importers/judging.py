@@ -321,13 +321,13 @@ def _is_deleted(logged: Messages, bare: Sequence[Found], wire: Wire) -> bool:
 def _calls(messages: Messages) -> Iterator[str]:
     """Yield the ids of the calls in a request's messages, on whichever wire it went."""
     for message in messages:
-        content = message.get("content")
-        blocks = content if isinstance(content, list) else []
         if message.get("type") == "function_call":
-            yield message["call_id"]
-        for call in [*(message.get("tool_calls") or []), *blocks]:
-            if call.get("type") in {"function", "tool_use"}:
-                yield call["id"]
+            yield str(message.get("call_id"))
+        for member in ("tool_calls", "content"):
+            found = message.get(member)
+            for call in found if isinstance(found, list) else ():
+                if isinstance(call, dict) and call.get("type") in {"function", "tool_use"}:
+                    yield str(call.get("id"))
 
 
 def _difference(logged: Messages, plain: Sequence[Found], wire: Wire) -> str:
