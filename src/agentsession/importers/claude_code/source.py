@@ -18,6 +18,7 @@ from agentsession.importers.claude_code.copying import Folder, folders_of
 from agentsession.importers.claude_code.joining import gone_on_from, merged
 from agentsession.importers.claude_code.lines import raw_lines, split_tail
 from agentsession.importers.claude_code.looking import Log, key_of, look, string
+from agentsession.importers.claude_code.ordering import behind_parents
 from agentsession.importers.claude_code.places import logs, others
 from agentsession.importers.claude_code.records import Record, records_of
 from agentsession.importers.claude_code.rules import Rules
@@ -260,11 +261,11 @@ class Sources:
         """Return the records of a conversation's files, in order."""
         if self._kept is not None:
             # Records change while they are converted: the next one to ask reads them anew.
-            found, self._kept = self._kept, None
-            return found
-        found = []
+            kept, self._kept = self._kept, None
+            return list(behind_parents(kept))
+        found: list[Record] = []
         for place, log in enumerate(conversation.logs):
-            found += read_records(log.path, place)
+            found += behind_parents(list(read_records(log.path, place)))
         return merged(found, conversation.joined) if conversation.joined else found
 
     def children(self, conversation: Conversation) -> list[dict[str, str]]:

@@ -108,7 +108,6 @@ class Transcript:
         self._owner: dict[str, Answer] = {}
         self._alike: dict[tuple[str, str, str], Record] = {}
         self._copied: dict[Record, set[int]] = {}
-        self._early: dict[str, list[Record]] = {}
         before: Record | None = None
         for index, record in enumerate(records):
             record.index = index
@@ -132,7 +131,6 @@ class Transcript:
             return
         record.above = parent = self._found_parent(record, before)
         self.by_uuid[record.uuid] = record
-        self._take_early(record)
         if record.is_answer:
             self._take_answer(record)
         elif record.type == names.USER:
@@ -154,27 +152,9 @@ class Transcript:
             return None
         parent = self.by_uuid.get(record.parent)
         if parent is None:
-            # Lines can be written before those that they hang below.
-            self._early.setdefault(record.parent, []).append(record)
             self.broken += before is not None
             return before
         return parent.original or parent
-
-    def _take_early(self, record: Record) -> None:
-        """Hang below a record what was written before it, unless it hangs below that itself."""
-        for child in self._early.pop(record.uuid, ()):
-            at: Record | None = record
-            while at is not None and at is not child:
-                at = at.above
-            if at is child:
-                continue
-            known = child.above
-            if known is not None:
-                self.broken -= 1
-                if child in self._beside.get(known, ()):
-                    self._beside[known].remove(child)
-                    self._beside.setdefault(record, []).append(child)
-            child.above = record
 
     # Copies under new ids. Spec: claude-code 3, "same message.id twice".
 
@@ -238,8 +218,12 @@ class Transcript:
         return found.original or found if found is not None else None
 
     def parent_in_file(self, record: Record) -> Record | None:
-        """Return the record above another one as the file has it, be it a copy or not."""
-        return self.by_uuid.get(record.parent, record.above) if record.parent else None
+        """Return the record above another one as the file has it, be it a copy or not.
+
+        ``None`` where that does not stand before it.
+        """
+        found = self.by_uuid.get(record.parent, record.above) if record.parent else None
+        return found if found is not None and found.index < record.index else None
 
     def answer_of(self, record: Record) -> Answer | None:
         """Return the answer that a record is a part of."""
