@@ -24,7 +24,7 @@ from agentsession.importers.run import Work, import_sessions
 from agentsession.importers.claude_code.importer import ClaudeCode
 from agentsession.importers import registry
 for name in registry.names():
-    registry.load(name)
+    registry.owner(name)
 """
 _IMPORT = """
 importer = ClaudeCode()
@@ -65,7 +65,7 @@ def claude_code(report: Report, place: Path, size: int) -> None:
 
 
 def _memory(root: Path, store: Path, size: int) -> Row:
-    # Every importer is asked whose the store's place is: their code is no session's memory.
+    # Of every agent it is asked whether the store's place is its own: that code is no session's.
     before = peak_bytes(_LOADED)
     peak = peak_bytes(_LOADED + _IMPORT.format(root=str(root), store=str(store)))
     ratio = (peak - before) / size

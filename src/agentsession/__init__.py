@@ -12,8 +12,9 @@ ATIF documents in :mod:`agentsession.atif`.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from agentsession._lazily import exports
 
 if TYPE_CHECKING:
     from agentsession.calls import (
@@ -571,7 +572,6 @@ _HOMES = {
         "write",
     ),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "ALL_RECORDS",
@@ -703,13 +703,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"agentsession.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = exports(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import chatter_folder as chats
@@ -82,3 +85,49 @@ def test_alarms() -> None:
     assert is_alarm("unreadable-record")
     assert is_alarm("unknown-content")
     assert not is_alarm("other-copy")
+
+
+def test_no_importer_is_loaded_to_ask_whose_a_directory_is(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from agentsession.importers import registry; "
+        "print(*(registry.owner(name)(Path(sys.argv[1])) for name in registry.names())); "
+        "print(*(name for name in sys.modules if name.endswith('.importer')))"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    answers, loaded = told.stdout.split("\n")[:2]
+    assert answers.split() == ["False"] * len(registry.names())
+    assert not loaded
+
+
+def test_the_owner_is_who_the_importer_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    chats.install(tmp_path / "packages", monkeypatch)
+    own = {
+        "claude-code": tmp_path / ".claude",
+        "codex": tmp_path / ".codex",
+        "opencode": tmp_path / ".local" / "share" / "opencode",
+        "pi": tmp_path / ".pi" / "agent" / "sessions",
+        "chatter": None,
+    }
+    for name, home in own.items():
+        for directory in filter(None, own.values()):
+            assert registry.owner(name)(directory) is registry.load(name).owns(directory)
+            assert registry.owner(name)(directory) is (directory == home)
+    with pytest.raises(AgentSessionError, match='no importer "nobody"'):
+        registry.owner("nobody")
+
+
+@pytest.mark.parametrize("package", ["codex", "opencode", "pi"])
+def test_a_package_offers_each_name_that_it_lists(package: str) -> None:
+    module = import_module(f"agentsession.importers.{package}")
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
+    assert not hasattr(module, "nothing_of_that_name")
+    # Importing a module would put it in the name's place.
+    modules = {path.stem for path in Path(str(module.__file__)).parent.iterdir()}
+    assert modules.isdisjoint(module.__all__)

@@ -10,11 +10,22 @@ Spec: design decision 11.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Final
 
 from agentsession.errors import AgentSessionError
 from agentsession.importers.base import Importer
+
+_OWNERS: Final = {
+    "claude-code": "agentsession.importers.claude_code.places",
+    "codex": "agentsession.importers.codex.directories",
+    "opencode": "agentsession.importers.opencode.directories",
+    "pi": "agentsession.importers.pi.places",
+}
+"""The module of each importer of this package that knows which directories are its agent's."""
 
 GROUP: Final = "agentsession.importers"
 """The entry point group; an entry point's name is the importer's name."""
@@ -51,6 +62,20 @@ def load(name: str) -> Importer:
             f"{type(error).__name__}: {error}"
         ) from error
     return importer
+
+
+def owner(name: str) -> Callable[[Path], bool]:
+    """Return what tells whether a directory is an agent's alone, as ``Importer.owns`` does.
+
+    An importer of this package is not loaded for it.
+
+    Raises:
+        AgentSessionError: when there is none of that name, or it cannot be loaded.
+    """
+    if name not in _OWNERS:
+        return load(name).owns
+    is_own: Callable[[Path], bool] = import_module(_OWNERS[name]).is_own
+    return is_own
 
 
 def _found() -> dict[str, EntryPoint]:

@@ -6,7 +6,7 @@ Spec: decision B.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -36,24 +36,25 @@ def refusal(
     real = os.path.realpath(store)
     if any(real == os.path.realpath(path) for path in sources):
         return f"the store cannot be {store}, which is to be imported; name another place for it"
-    loaded = {importer.name for importer in importers}
-    every = [*importers, *_loaded(name for name in registry.names() if name not in loaded)]
+    owners = {importer.name: importer.owns for importer in importers}
+    owners |= _owners(name for name in registry.names() if name not in owners)
     for directory in _around(store):
-        for importer in every:
-            if importer.owns(directory):
+        for name, owns in owners.items():
+            if owns(directory):
                 return (
-                    f"the store cannot be {store}: {directory} is {importer.name}'s own data, "
+                    f"the store cannot be {store}: {directory} is {name}'s own data, "
                     "which is never written to; name another place for it"
                 )
     return ""
 
 
-def _loaded(names: Iterable[str]) -> Iterator[Importer]:
+def _owners(names: Iterable[str]) -> dict[str, Callable[[Path], bool]]:
+    found = {}
     for name in names:
-        try:
-            yield registry.load(name)
-        except AgentSessionError:
-            continue  # it is not asked for, and what it is for cannot be said
+        # One that cannot be loaded is not asked for, and what it is for cannot be said.
+        with suppress(AgentSessionError):
+            found[name] = registry.owner(name)
+    return found
 
 
 def _around(store: str) -> Iterator[Path]:

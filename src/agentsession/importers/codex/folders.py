@@ -6,6 +6,7 @@ Spec: codex 1.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -15,8 +16,17 @@ from agentsession.importers.unread import noting
 FOLDERS: Final = ("sessions", "archived_sessions")
 """The directories of a home that hold rollouts."""
 
+_UUID: Final = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+NAME: Final = re.compile(rf"rollout-.*?-({_UUID})(?:_({_UUID}))?\.jsonl")
+"""The name of a rollout: its thread's id, and that of the segment when it is a later one."""
+
 _SKIPPED: Final = frozenset({"node_modules", ".git", "skills", "shell_snapshots", "tmp", "log"})
 _OTHER_FILES: Final = frozenset({"history.jsonl", "session_index.jsonl", "requests.jsonl"})
+
+
+def is_named_as_rollout(path: str) -> bool:
+    """Return whether a file has the name of a rollout."""
+    return NAME.fullmatch(os.path.basename(path)) is not None
 
 
 def rollout_files(paths: Iterable[str], unreadable: dict[str, OSError]) -> list[str]:

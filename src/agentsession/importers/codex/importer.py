@@ -15,8 +15,9 @@ from agentsession.findings import Finding
 from agentsession.importers.base import Converted, Importer, NativeSession, Rest, Source
 from agentsession.importers.codex.codes import CODES
 from agentsession.importers.codex.counting import records_of
+from agentsession.importers.codex.directories import home, is_own
 from agentsession.importers.codex.lines import string
-from agentsession.importers.codex.places import find, home, is_own
+from agentsession.importers.codex.places import find
 from agentsession.importers.codex.rollouts import Index
 from agentsession.importers.codex.session import Conversion
 from agentsession.importers.joining import joined

@@ -18,7 +18,7 @@ from agentsession._regular import open_regular
 from agentsession.errors import AgentSessionError
 from agentsession.importers.codex import lines
 from agentsession.importers.codex.databases import Told, read_home
-from agentsession.importers.codex.folders import homes, rollout_files
+from agentsession.importers.codex.folders import NAME, homes, is_named_as_rollout, rollout_files
 from agentsession.importers.codex.lines import Line, mapping, marks, string
 from agentsession.importers.codex.origins import has_lost_head, origin_of
 from agentsession.importers.codex.repeats import repeats
@@ -26,8 +26,6 @@ from agentsession.importers.codex.tools import child_of
 from agentsession.importers.diverging import diverged
 from agentsession.timestamp import Timestamp
 
-_UUID: Final = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-NAME: Final = re.compile(rf"rollout-.*?-({_UUID})(?:_({_UUID}))?\.jsonl")
 _TIME: Final = re.compile(rb'"timestamp":"([^"]{10,40})"')
 _ITEM: Final = b'"response_item"'
 _CHUNK: Final = 1 << 16
@@ -152,11 +150,6 @@ def is_rollout(path: str) -> bool:
         return rollout_at(path) is not None
     except (OSError, ValueError):
         return is_named_as_rollout(path)
-
-
-def is_named_as_rollout(path: str) -> bool:
-    """Return whether a file has the name of a rollout."""
-    return NAME.fullmatch(os.path.basename(path)) is not None
 
 
 def rollout_at(path: str) -> Rollout | None:

@@ -25,15 +25,14 @@ from agentsession.importers.opencode import files
 from agentsession.importers.opencode.convert.strays import place_finding
 from agentsession.importers.opencode.convert.timeline import releases_in
 from agentsession.importers.opencode.database import Database
-from agentsession.importers.opencode.names import DATABASE_NAME
-from agentsession.importers.opencode.places import (
+from agentsession.importers.opencode.directories import (
     data_directory,
     database_path,
-    find_sessions,
     is_database_name,
     is_own,
-    store_of,
 )
+from agentsession.importers.opencode.names import DATABASE_NAME
+from agentsession.importers.opencode.places import find_sessions, store_of
 from agentsession.importers.opencode.records import PART, PLACES, SESSION, Stray
 from agentsession.importers.opencode.tree import Tree
 from agentsession.importers.unread import OLD_LAYOUT

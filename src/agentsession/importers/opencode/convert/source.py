@@ -21,12 +21,9 @@ from agentsession.importers.opencode import names
 from agentsession.importers.opencode.convert.clock import id_time, is_plausible
 from agentsession.importers.opencode.convert.rules import UNKNOWN, Version, version_of
 from agentsession.importers.opencode.database import Database
+from agentsession.importers.opencode.directories import preview_database
 from agentsession.importers.opencode.names import G1, G3
-from agentsession.importers.opencode.places import (
-    find_sessions,
-    open_stores,
-    preview_database,
-)
+from agentsession.importers.opencode.places import find_sessions, open_stores
 from agentsession.importers.opencode.records import PLACES, MessageRecord, Session, Stray
 from agentsession.importers.opencode.store import Store
 
