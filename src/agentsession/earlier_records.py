@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from agentsession._undoing import Journal
 from agentsession.call_rules import missing_dispatch
 from agentsession.calls import CallStanding
-from agentsession.earlier_runs import SegmentFacts
+from agentsession.earlier_runs import SegmentFacts, earlier_run
 from agentsession.entries import Entry
 from agentsession.errors import AgentSessionError, CallRejected, ReasonMismatch, RecordMissing
 from agentsession.header import Header
@@ -62,7 +62,9 @@ class EarlierRecords:
     def _end(self, run_id: str, end: RunEntry) -> None:
         self.journal.let(self, "_run", None)
         try:
-            note = check_earlier_end(run_id, end, self._segment, self._path, self.header)
+            note = check_earlier_end(
+                run_id, end, earlier_run(self._segment, self._path), self.header
+            )
         except ReasonMismatch as error:
             self.journal.let(self, "_failed", error)
         else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from agentsession._undoing import Journal
 from agentsession.calls import CallLog
@@ -65,6 +66,26 @@ def segment_facts(entries: Sequence[Entry]) -> SegmentFacts:
     for entry in entries:
         facts.feed(entry)
     return facts
+
+
+class EarlierRun(NamedTuple):
+    """What the entries of a run say of it, by the rules up to 0.4.
+
+    Attributes:
+        pending: the ids of its calls without an output on it.
+        reason: why it ended, by the cascade of 0.3.
+        earliest: why it ended, by that of 0.2.
+    """
+
+    pending: tuple[str, ...]
+    reason: str
+    earliest: str
+
+
+def earlier_run(segment: SegmentFacts, path: SegmentFacts) -> EarlierRun:
+    """Return what a run says, by its segment and by the path to its end."""
+    pending = tuple(segment.log.pending)
+    return EarlierRun(pending, earlier_reason(segment, path), earliest_reason(segment))
 
 
 def earlier_reason(segment: SegmentFacts, path: SegmentFacts) -> str:

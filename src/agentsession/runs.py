@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from agentsession import versions
 from agentsession.calls import Call
 from agentsession.earlier_runs import (
-    SegmentFacts,
+    EarlierRun,
     earlier_reason,
     earliest_reason,
     segment_facts,
@@ -20,9 +20,10 @@ from agentsession.earlier_runs import (
 from agentsession.entries import Entry, ItemEntry
 from agentsession.errors import InvalidEntry, ReasonMismatch
 from agentsession.header import Header
-from agentsession.later_runs import RunFacts, facts_of
+from agentsession.later_runs import facts_of
 from agentsession.members import Version
 from agentsession.record_entries import QueuedEntry, RunEntry
+from agentsession.run_walks import LaterRun, RunWalk
 
 DONE = "done"
 STOPPED = "stopped"
@@ -57,6 +58,7 @@ class Run:
     end: RunEntry | None = None
     trail: tuple[Entry, ...] = field(default=(), repr=False)
     stop: int = 0
+    _walk: RunWalk | None = field(default=None, repr=False, compare=False)
 
     @property
     def id(self) -> str:
@@ -79,7 +81,7 @@ class Run:
         Spec: context 8.1, later drafts 10.4.
         """
         return (
-            self._later().calls()
+            list(self._later().calls)
             if self.by_later_rules
             else segment_facts(self.segment).log.calls()
         )
@@ -89,26 +91,39 @@ class Run:
 
         Up to 0.4 the output has to stand on the segment, later anywhere on the path.
         """
-        return self._later().pending() if self.by_later_rules else self.earlier_pending()
+        return self._later().pending if self.by_later_rules else self.earlier_pending()
 
     def reason(self) -> str:
         """Return the end reason the path gives (context 9.3, the 0.3 rules; later drafts 10.4)."""
-        return self._later().reason() if self.by_later_rules else self.earlier_reason()
+        return self._later().reason if self.by_later_rules else self.earlier_reason()
 
     def source(self) -> str:
         """Return why it began by what it holds: ``input`` or ``resume`` (later drafts 10.4)."""
-        return self._later().source()
+        return self._later().source
 
     def earlier_pending(self) -> tuple[str, ...]:
         """Return the calls on the segment without an output on it, the rule up to 0.4."""
-        return tuple(segment_facts(self.segment).log.pending)
+        return self._earlier().pending
 
     def earlier_reason(self) -> str:
         """Return the end reason by the rules of 0.3, whatever the version."""
-        return earlier_reason(segment_facts(self.segment), segment_facts(self.path))
+        return self._earlier().reason
 
-    def _later(self) -> RunFacts:
-        return facts_of(self.path, self.stop - len(self.segment))
+    def _later(self) -> LaterRun:
+        walk, end = self._asked()
+        return walk.later(end)
+
+    def _earlier(self) -> EarlierRun:
+        walk, end = self._asked()
+        return walk.earlier(end)
+
+    def _asked(self) -> tuple[RunWalk, int]:
+        """The walk that tells of it, and where it ends there."""
+        if self._walk is not None:
+            return self._walk, self.stop
+        # It was not found on a path together with others.
+        trail = self.path or self.segment
+        return RunWalk(trail, [(len(trail) - len(self.segment), len(trail))]), len(trail)
 
     def verify(self, header: Header | None = None) -> str:
         """Check the end entry against the segment; return a note that is no error, or ``""``.
@@ -126,11 +141,10 @@ class Run:
         if self.end is None:
             return ""
         if self.by_later_rules:
-            facts = self._later()
-            check_end(self.id, self.end, facts.reason(), facts.pending())
+            said = self._later()
+            check_end(self.id, self.end, said.reason, said.pending)
             return ""
-        segment, path = segment_facts(self.segment), segment_facts(self.path)
-        return check_earlier_end(self.id, self.end, segment, path, header)
+        return check_earlier_end(self.id, self.end, self._earlier(), header)
 
 
 def compute_reason(segment: Sequence[Entry], path: Sequence[Entry] | None = None) -> str:
@@ -165,8 +179,10 @@ def runs(path: Sequence[Entry]) -> list[Run]:
     Spec: context 9.1.
     """
     trail = tuple(path)
+    spans = [*_spans(trail)]
+    walk = RunWalk(trail, [(first, stop) for _, first, stop, _ in spans])
     return [
-        Run(start, trail[first:stop], end, trail, stop) for start, first, stop, end in _spans(trail)
+        Run(start, trail[first:stop], end, trail, stop, walk) for start, first, stop, end in spans
     ]
 
 
@@ -214,8 +230,7 @@ def end_run(path: Sequence[Entry], reason: str, ref: str = "") -> RunEntry:
 def check_earlier_end(
     run_id: str,
     end: RunEntry,
-    segment: SegmentFacts,
-    path: SegmentFacts,
+    said: EarlierRun,
     header: Header | None,
 ) -> str:
     """Check the end of a run by the rules up to 0.4; return a note that is no error, or ``""``.
@@ -223,8 +238,7 @@ def check_earlier_end(
     Args:
         run_id: the run.
         end: its end.
-        segment: what its segment says.
-        path: what the path to its end says.
+        said: what its entries say.
         header: the session's header, if it is known.
 
     Spec: context 9.3 and 9.4.
@@ -234,17 +248,17 @@ def check_earlier_end(
     """
     note = ""
     by_segment = ""
-    expected = earlier_reason(segment, path)
+    expected = said.reason
     if end.reason not in UNCOMPUTED and end.reason != expected:
         old_rules = header is not None and header.version <= _SEGMENT_RULE
-        by_segment = earliest_reason(segment) if old_rules else ""
+        by_segment = said.earliest if old_rules else ""
     if by_segment and by_segment == end.reason:
         note = (
             f'run {run_id} ends with reason "{end.reason}" by the rules of 0.2; those of 0.3 say '
             f'"{expected}"'
         )
         expected = by_segment
-    check_end(run_id, end, expected, tuple(segment.log.pending))
+    check_end(run_id, end, expected, said.pending)
     return note
 
 
