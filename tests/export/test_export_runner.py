@@ -14,8 +14,8 @@ import pytest
 
 import agentsession as ags
 from agentsession import atif, export
-from agentsession.export import atomic, runner, sinks, write
-from agentsession.export.runner import risky_ids
+from agentsession.export import atomic, processes, sinks, write
+from agentsession.export.sessions import risky_ids
 from agentsession.testing import SessionBuilder
 
 
@@ -127,7 +127,7 @@ def test_a_session_of_many_costs_only_its_own_files(
     monkeypatch.setattr(sinks, "sweep", refuse)
     (tmp_path / "to" / "out").mkdir(parents=True)
     load = partial(load_from, store)
-    report = runner._job(load, "s0", runner._part(whole, room, 0), False)
+    report = processes._job(load, "s0", processes._part(whole, room, 0), False)
     assert report.totals["documents"] == 2
     assert len(synced) == 2  # the two documents; the parts of the single files go anyway
     assert sorted(path.name for path in room.iterdir()) == ["0.flat", "0.jsonl"]

@@ -56,17 +56,12 @@ from agentsession.export.redact import (
     secrets,
 )
 from agentsession.export.report import is_whole
-from agentsession.export.runner import (
-    Opened,
-    Progress,
-    Targets,
-    Work,
-    export_session,
-    export_sessions,
-)
+from agentsession.export.runner import export_session, export_sessions
 from agentsession.export.scan import find_secrets
+from agentsession.export.sinks import Targets
 from agentsession.export.tabular import COLUMNS
 from agentsession.export.trajectory import Trajectory, at, trajectories
+from agentsession.export.work import Opened, Progress, Work
 from agentsession.export.write import write_atif
 
 __all__ = [
