@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import agentsession as ags
-from agentsession import reading
+from agentsession import line_reading
 from agentsession.testing import SessionBuilder
 
 HEADER = {
@@ -135,7 +135,7 @@ def test_a_read_calls_nothing_for_each_line(kind: str) -> None:
     for _ in range(2):
         session, calls = counted(lambda: ags.read(data))
     assert len(session) == 4000
-    blocks = blocks_of(data, reading._BLOCK)
+    blocks = blocks_of(data, line_reading.BLOCK)
     # One decode of the header, one call that decodes the lines of a block, one for its times.
     assert decoder_calls(calls) <= 3
     assert calls["C: extend"] <= blocks
@@ -153,7 +153,7 @@ def test_a_read_with_ids_that_are_hashes_decodes_blocks(kind: str) -> None:
     assert len(session) == 1000
     assert sum(calls[name] for name in DECODES) <= 3
     assert calls["entry.Entry.from_line"] == calls["entry_ids.identity"] == 0
-    blocks = blocks_of(data, reading._VERIFIED_BLOCK)
+    blocks = blocks_of(data, line_reading.VERIFIED_BLOCK)
     assert calls["C: decode_lines"] <= blocks
     assert decoder_calls(calls) <= 2 * blocks + 3
     # A body is encoded once for its hash, and an envelope hashed beside it.

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agentsession as ags
-from agentsession import _shapes, kinds, reading, strictness
+from agentsession import _shapes, kinds, line_reading, reading, strictness
 from agentsession.codec import ENTRY_TYPES
 
 HEADER = (
@@ -129,8 +129,8 @@ def outcome(data: bytes, **options: Any) -> object:
 def by_lines(data: bytes, **options: Any) -> object:
     """The same, of a reading that takes no block at once."""
     with (
-        mock.patch.object(reading._Reader, "_take_block", return_value=False),
-        mock.patch.object(reading, "_LINES_READ_EXACTLY", 10**9),
+        mock.patch.object(line_reading.LineReader, "_take_block", return_value=False),
+        mock.patch.object(line_reading, "_LINES_READ_EXACTLY", 10**9),
     ):
         return outcome(data, **options)
 

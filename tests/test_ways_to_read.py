@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import agentsession as ags
-from agentsession import envelopes, reading
+from agentsession import envelopes, line_reading
 
 HEADER = (
     b'{"type":"session","format":"agentsession/0.%d","id":"s",'
@@ -85,7 +85,7 @@ def exactly(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 def exact(data: bytes, switch: pytest.MonkeyPatch) -> Any:
     with switch.context() as switched:
-        switched.setattr(reading._Reader, "_take_block", lambda *_: False)
+        switched.setattr(line_reading.LineReader, "_take_block", lambda *_: False)
         return outcome(data)
 
 
@@ -191,7 +191,7 @@ def test_repeated_ids_are_found_in_any_block(
     file = b"\n".join(
         [HEADER % minor, *lines, *more, line_of(9_000, 8_999, BODIES[0], TIMES[0]), b""]
     )
-    assert len(file) > 2 * reading._BLOCK
+    assert len(file) > 2 * line_reading.BLOCK
     if minor == 5:
         # Without the hashes only: what repeats is what is asked about here.
         found = ags.read(file, verify_ids=False)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-from array import array
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from types import TracebackType
@@ -26,9 +25,10 @@ from agentsession.entries import Entry
 from agentsession.envelopes import envelopes
 from agentsession.errors import AgentSessionError, DamagedFile, UnsupportedFormat
 from agentsession.header import Header
-from agentsession.reading import _Reader
+from agentsession.line_reading import LineReader
 from agentsession.record_entries import UnknownEntry
 from agentsession.rows import Rows
+from agentsession.seen_lines import Seen
 from agentsession.session import Session
 from agentsession.stores.layout import shown
 from agentsession.stores.tails import Gone, Line, all_lines, tail_of
@@ -127,7 +127,7 @@ class Follower(Iterator[Entry], AsyncIterator[Entry]):
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._ready: deque[Entry] = deque()
-        self._seen = _Seen()
+        self._seen = Seen()
         self._stamp: object = None
         self._gone_since = 0.0
         self._doubt: tuple[Line, float] | None = None
@@ -310,20 +310,18 @@ class Follower(Iterator[Entry], AsyncIterator[Entry]):
         """
         assert self.header is not None
         # The rules of reading live in one place: each line is a file's next one for it.
-        reader = _Reader(
-            line.text, self._tail.place, allow_newer=self._allow_newer, verify_ids=True
+        reader = LineReader(
+            line.text,
+            self._tail.place,
+            allow_newer=self._allow_newer,
+            verify_ids=self._verify_ids,
         )
-        reader.session_id = self.header.id
-        reader.verify_ids = self._verify_ids
-        reader.rows = rows
-        reader.number = number - 1
         before = len(rows)
-        reader.block = line.text
-        reader._read_lines(self.header.version)
+        reader.follow(self.header, rows, number)
         if reader.truncated is not None:
             if is_last:
                 raise _Cut
-            raise reader._refusal(reader.truncated.error)  # type: ignore[arg-type]
+            raise reader.refusal(reader.truncated.error)  # type: ignore[arg-type]
         for note in reader.notes:
             self._report(f"{self._tail.place}: {note}")
         if len(rows) == before:
@@ -387,40 +385,3 @@ class Follower(Iterator[Entry], AsyncIterator[Entry]):
 
 class _Cut(Exception):
     """The last line is not whole yet."""
-
-
-class _Seen:
-    """What was read: enough to tell whether it is still there, and what is new.
-
-    Attributes:
-        hashes: of each line that is not blank, the header's first.
-        ids: the entry of each of these lines; empty for a header or a repeated entry.
-        index: the ids of all entries.
-        at, number: position and number of the last of these lines.
-    """
-
-    def __init__(self) -> None:
-        self.hashes = array("q")
-        self.ids: list[str] = []
-        self.index: dict[str, int] = {}
-        self.at = 0
-        self.number = 0
-
-    def add(self, line: bytes, entry_id: str, at: int = 0, number: int = 0) -> None:
-        """Add the next line."""
-        self.hashes.append(hash(line))
-        self.ids.append(entry_id)
-        if entry_id:
-            self.index[entry_id] = len(self.ids)
-        self.at, self.number = at, number
-
-    def keep(self, count: int) -> int:
-        """Forget all but the first lines; return how many entries were forgotten."""
-        lost = [entry_id for entry_id in self.ids[count:] if entry_id]
-        for entry_id in lost:
-            del self.index[entry_id]
-        del self.hashes[count:]
-        del self.ids[count:]
-        if not count:
-            self.at = self.number = 0
-        return len(lost)
