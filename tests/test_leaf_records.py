@@ -146,6 +146,14 @@ def test_each_leaf_has_what_it_has_alone(data: bytes) -> None:
     assert together == [alone(session, leaf.id) for leaf in session.leaves]
 
 
+@settings(max_examples=50, deadline=None)
+@given(data=files())
+def test_an_error_is_one_leafs_own(data: bytes) -> None:
+    session = ags.read(data, verify_ids=False)
+    errors = [found.error for found in session.verify_all_records() if found.error is not None]
+    assert len({id(error) for error in errors}) == len(errors)
+
+
 def branched(version: str, leaves: int) -> ags.Session:
     """A path of 60 runs whose records are sound, and leaves below its end with a run each."""
     lines: list[dict[str, Any]] = [

@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agentsession as ags
+from agentsession import path_states
+from agentsession._undoing import Journal
 from agentsession.call_rules import Known
 from agentsession.context import settings_at
 from agentsession.entries import Entry
@@ -139,7 +141,19 @@ def by_turns(append: Callable[[Entry], str], count: int) -> None:
         ends[number % 2] = append(ags.DispatchEntry(name, target, parent=target))
 
 
-WORK = [recorded, argued, rejected_elsewhere, by_turns]
+def side_branches(append: Callable[[Entry], str], count: int) -> None:
+    """A long path, and off its end branches that are tried and left."""
+    end = ""
+    for number in range(count):
+        end = append(ags.ItemEntry(call(f"c{number}"), response="r"))
+    for number in range(count):
+        name = f"s{number}"
+        target = append(ags.ItemEntry(call(name), response="r", parent=end))
+        ran = append(ags.DispatchEntry(name, target, parent=target))
+        append(ags.DecisionEntry(name, target, "hold", reason="ask", parent=ran))
+
+
+WORK = [recorded, argued, rejected_elsewhere, by_turns, side_branches]
 
 
 @pytest.mark.parametrize(
@@ -161,28 +175,68 @@ def test_four_times_as_much_costs_four_times_as_many_calls(
 
 
 class _Seen:
-    def __init__(self) -> None:
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
         self.ids: list[str] = []
 
     def feed(self, entry: Entry) -> None:
         if entry.id == "bad":
             raise KeyboardInterrupt
-        self.ids.append(entry.id)
+        self._journal.append(self.ids, entry.id)
+
+
+def tree(parents: list[int | None]) -> Rows:
+    """Notes and links by turns, each below the one that its parent's number names."""
+    rows = Rows()
+    for number, parent in enumerate(parents):
+        kind = ags.InfoEntry("n") if number % 3 else ags.LinkEntry("other", "s")
+        rows.append(kind.sealed(f"e{number}", None if parent is None else f"e{parent}", TS, (0, 3)))
+    return rows
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_a_state_is_what_it_is_when_its_path_is_gone_through_anew(data: st.DataObject) -> None:
+    parents: list[int | None] = [None]
+    for number in range(1, data.draw(st.integers(1, 60))):
+        near = max(0, number - 3)
+        parents.append(data.draw(st.sampled_from([number - 1, near, number // 2, 0, None])))
+    rows = tree(parents)
+    asked = data.draw(st.lists(st.sampled_from([None, *rows.ids]), min_size=1, max_size=40))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(path_states, "_BACK", data.draw(st.integers(1, 4)))
+        states = PathStates(_Seen, frozenset({"info"}))
+        for entry_id in asked:
+            path = [rows[row] for row in rows.path(entry_id)]
+            expected = [entry.id for entry in path if entry.type == "info"]
+            assert states.at(rows, entry_id).ids == expected
 
 
 def test_few_states_are_kept_and_none_that_was_cut_short() -> None:
-    rows = Rows()
-    ids = [f"e{number}" for number in range(9)]
-    for entry_id in [*ids, "bad"]:
-        entry = ags.InfoEntry("n").sealed(entry_id, None if entry_id == "e0" else "e0", TS, (0, 3))
-        rows.append(entry)
-    states = PathStates(_Seen, frozenset({"info"}))
-    for entry_id in ids[1:]:
-        assert states.at(rows, entry_id).ids == ["e0", entry_id]
-    assert len(states._reached) == _KEPT
-    assert states.at(rows, "e0").ids == ["e0"]
+    # Four branches that are far from each other.
+    length = 4 * path_states._BACK
+    parents: list[int | None] = [None]
+    for branch in range(2 * _KEPT):
+        parents += [0, *range(1 + branch * length, branch * length + length)]
+    rows = tree(parents)
+    states = PathStates(_Seen, frozenset({"info", "link"}))
+    for branch in range(1, 2 * _KEPT + 1):
+        end = f"e{branch * length}"
+        assert len(states.at(rows, end).ids) == length + 1
+    assert len(states._kept) == _KEPT
+    rows.append(ags.InfoEntry("n").sealed("bad", end, TS, (0, 3)))
     with pytest.raises(KeyboardInterrupt):
         states.at(rows, "bad")
-    assert states.at(rows, "e0").ids == ["e0"]
+    assert len(states._kept) == _KEPT - 1
+    assert len(states.at(rows, end).ids) == length + 1
     assert states.at(rows, None).ids == []
     assert Known().reject("c", rows, "e1") == ""
+
+
+def test_little_is_kept_of_how_to_go_back() -> None:
+    rows = tree([None, *range(20 * path_states._BACK)])
+    states = PathStates(_Seen, frozenset({"info", "link"}))
+    states.at(rows, rows.ids[-1])
+    (walker,) = states._kept
+    assert len(walker._back) <= 2 * path_states._BACK
+    assert len(walker._journal._changes) <= 2 * path_states._BACK

@@ -24,20 +24,26 @@ class Journal:
         keeps: whether changes are kept; a state of one path alone needs none.
     """
 
-    __slots__ = ("_changes", "_keeps")
+    __slots__ = ("_changes", "_forgotten", "_keeps")
 
     def __init__(self, *, keeps: bool = False) -> None:
         self._keeps = keeps
         self._changes: list[Callable[[], object]] = []
+        self._forgotten = 0
 
     def mark(self) -> int:
         """Return a point to go back to."""
-        return len(self._changes)
+        return self._forgotten + len(self._changes)
 
     def undo(self, mark: int) -> None:
-        """Take back what was changed since a point."""
-        while len(self._changes) > mark:
+        """Take back what was changed since a point that was not forgotten."""
+        while self._forgotten + len(self._changes) > mark:
             self._changes.pop()()
+
+    def forget(self, mark: int) -> None:
+        """Keep no more how to go back to before a point."""
+        del self._changes[: mark - self._forgotten]
+        self._forgotten = max(mark, self._forgotten)
 
     def let(self, owner: object, name: str, value: object) -> None:
         """Set an attribute."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeGuard
 
+from agentsession._undoing import Journal
 from agentsession.calls import CALL_TYPE, CallLog, CallStanding, call_part
 from agentsession.entries import CompactionEntry, ConfigEntry, Entry, ItemEntry
 from agentsession.errors import (
@@ -40,25 +41,27 @@ def _is_reject(entry: Entry) -> TypeGuard[DecisionEntry]:
 class _SettingsAt:
     """The settings at the end of a path that is fed entry by entry, as ``settings_at``."""
 
-    def __init__(self) -> None:
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
         self.settings = Settings()
 
     def feed(self, entry: Entry) -> None:
         if isinstance(entry, CompactionEntry):
-            self.settings = entry.config
+            self._journal.let(self, "settings", entry.config)
         elif isinstance(entry, ConfigEntry):
-            self.settings = self.settings.apply(entry)
+            self._journal.let(self, "settings", self.settings.apply(entry))
 
 
 class _Rejects:
     """The entry that rejects a call first on a path that is fed entry by entry, by its id."""
 
-    def __init__(self) -> None:
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
         self.found: dict[str, str] = {}
 
     def feed(self, entry: Entry) -> None:
-        if _is_reject(entry):
-            self.found.setdefault(entry.call_id, entry.id)
+        if _is_reject(entry) and entry.call_id not in self.found:
+            self._journal.put(self.found, entry.call_id, entry.id)
 
 
 class Known:
@@ -69,7 +72,8 @@ class Known:
         self._dispatched: set[str] | None = None
         self._rejected: set[str] | None = None
         self._logs = PathStates(
-            CallLog, frozenset({ItemEntry.TYPE, DecisionEntry.TYPE, DispatchEntry.TYPE})
+            lambda journal: CallLog(journal=journal),
+            frozenset({ItemEntry.TYPE, DecisionEntry.TYPE, DispatchEntry.TYPE}),
         )
         self._settings = PathStates(
             _SettingsAt, frozenset({CompactionEntry.TYPE, ConfigEntry.TYPE})
@@ -102,9 +106,10 @@ class Known:
     def owner(self, call_id: str, rows: Rows) -> str:
         """Return the entry that holds the call with an id, or an empty string."""
         if self._found is None:
-            self._found = {}
+            found: dict[str, str] = {}
             for row in rows.of_types(frozenset({ItemEntry.TYPE})):
-                self.take(rows[row])
+                _own(found, rows[row])
+            self._found = found
         return self._found.get(call_id, "")
 
     def take(self, entry: Entry) -> None:
@@ -113,12 +118,14 @@ class Known:
             self._dispatched.add(entry.target)
         if self._rejected is not None and _is_reject(entry):
             self._rejected.add(entry.call_id)
-        if (
-            self._found is not None
-            and isinstance(entry, ItemEntry)
-            and call_part(entry.item) == CALL_TYPE
-        ):
-            self._found.setdefault(entry.item.call_id, entry.id)
+        if self._found is not None:
+            _own(self._found, entry)
+
+
+def _own(owners: dict[str, str], entry: Entry) -> None:
+    """Note which call an entry holds, unless an earlier one holds one with its id."""
+    if isinstance(entry, ItemEntry) and call_part(entry.item) == CALL_TYPE:
+        owners.setdefault(entry.item.call_id, entry.id)
 
 
 def dispatched(rows: Rows) -> frozenset[str]:

@@ -190,14 +190,27 @@ class Growth(Tree):
             rules = self._current_rules()
             if rules.is_raised:
                 self._raise_format()
-            rows.append(sealed)
-            if self._children is not None:
-                self._children.setdefault(sealed.parent, []).append(entry_id)
-            self._known.take(sealed)
-            if rules.moves_leaf and sealed.type not in NOTED:
-                self._leaf = entry_id
-            else:
-                self._leaf = leaves.after(rows, self.header, self._leaf, sealed)
+            count, leaf = len(rows), self._leaf
+            try:
+                self._take(sealed, rules)
+            except BaseException:
+                # An interrupt may come between any two steps: none of them has happened.
+                rows.take_back(count, sealed)
+                self._children = None
+                self._known = call_rules.Known()
+                self._leaf = leaf
+                raise
+
+    def _take(self, sealed: Entry, rules: _Rules) -> None:
+        rows, entry_id = self._rows, sealed.id
+        rows.append(sealed)
+        if self._children is not None:
+            self._children.setdefault(sealed.parent, []).append(entry_id)
+        self._known.take(sealed)
+        if rules.moves_leaf and sealed.type not in NOTED:
+            self._leaf = entry_id
+        else:
+            self._leaf = leaves.after(rows, self.header, self._leaf, sealed)
 
     def _raise_format(self) -> None:
         header = self.raised_header()

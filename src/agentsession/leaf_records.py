@@ -9,6 +9,7 @@ Spec: context 10, later drafts 11.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -75,7 +76,10 @@ def of_leaves(session: Session) -> tuple[LeafRecords, ...]:
 
 def _found(leaf: str, check: _Check) -> LeafRecords:
     error = check.problem()
-    return LeafRecords(leaf, error, () if error is not None else check.notes())
+    if error is None:
+        return LeafRecords(leaf, None, check.notes())
+    # What is raised for one leaf, or noted on it, is no other leaf's.
+    return LeafRecords(leaf, copy(error))
 
 
 def _check(session: Session, prefix: Iterable[Entry], journal: Journal) -> _Check:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from mmap import mmap
 from sys import intern
-from typing import Final
+from typing import Any, Final
 
 from agentsession import versions
 from agentsession._collecting import uncollected
@@ -223,6 +223,22 @@ class Rows:
         self.parents.append(entry.parent)
         self.types.append(intern(entry.type))
         self._made.append(entry)
+
+    def take_back(self, count: int, entry: Entry) -> None:
+        """Take an entry out again that stands behind so many others, or is about to."""
+        if self.index.get(entry.id) == count:
+            del self.index[entry.id]
+        self.marks.pop(count, None)
+        columns: tuple[list[Any] | array[int], ...] = (
+            self.ids,
+            self.parents,
+            self.types,
+            self._chains,
+            self._made,
+            self._items,
+        )
+        for column in columns:
+            del column[count:]
 
     def _take_mark(self, row: int, entry: Entry) -> None:
         if isinstance(entry, LabelEntry) and entry.label in {None, LEAF_LABEL}:

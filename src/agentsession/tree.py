@@ -198,9 +198,10 @@ class Tree:
 
     def _child_ids(self) -> dict[str | None, list[str]]:
         if self._children is None:
-            self._children = {}
+            found: dict[str | None, list[str]] = {}
             for entry_id, parent in zip(self._rows.ids, self._rows.parents, strict=True):
-                self._children.setdefault(parent, []).append(entry_id)
+                found.setdefault(parent, []).append(entry_id)
+            self._children = found
         return self._children
 
     @property
