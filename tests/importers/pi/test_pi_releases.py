@@ -14,6 +14,13 @@ from agentsession.importers.pi.transcript import load
 
 RANDOM = "0a1b2c3d-0000-4000-8000-000000000000"
 TIMED = "01a22e3e-5428-7035-98b3-e80e60a1e3d3"
+SIGNED_CALL = {
+    "type": "toolCall",
+    "id": "call_1|fc_1",
+    "name": "bash",
+    "arguments": {},
+    "partialJson": "{}",
+}
 USAGE = {"input": 10, "output": 2, "cacheRead": 0, "cacheWrite": 0}
 
 
@@ -36,9 +43,10 @@ def plain(name: str, parent: str, **more: Any) -> dict[str, Any]:
         (RANDOM, {"responseId": "r"}, (0, 60)),
         (TIMED, {}, (0, 68)),
         (TIMED, {"responseId": "r"}, (0, 68)),
-        (TIMED, {"usage": {**USAGE, "reasoning": 0}}, (0, 84)),
-        (TIMED, {"usage": {**USAGE, "cacheWrite1h": 0}}, (0, 84)),
-        ("mine", {"responseId": "r"}, (0, 84)),
+        (TIMED, {"usage": {**USAGE, "reasoning": 0}}, (0, 82)),
+        (TIMED, {"usage": {**USAGE, "cacheWrite1h": 0}}, (0, 78)),
+        ("mine", {"responseId": "r"}, (0, 78)),
+        ("mine", {"api": "mine", "responseId": "r"}, (0, 84)),
         (TIMED, {"rawStopReason": "stop"}, (0, 87)),
         (TIMED, {"durationMs": 5}, (1, 4)),
     ],
@@ -50,15 +58,84 @@ def test_what_a_message_gives_away(
     assert told(tmp_path, lines) == [release]
 
 
-def test_a_timed_tool_is_of_the_newest(tmp_path: Path) -> None:
+def test_an_older_release_that_goes_on_is_told_by_what_its_answers_lack(tmp_path: Path) -> None:
     lines = [
         header(TIMED),
         user("u1", None),
-        plain("a1", "u1", rawStopReason="toolUse"),
+        plain("a1", "u1", durationMs=7, rawStopReason="toolUse", responseId="r1"),
         result("r1", "a1", "c1", "out", durationMs=7),
-        plain("a2", "r1", rawStopReason="stop"),
+        plain("a2", "r1", rawStopReason="stop", responseId="r2"),
+        user("u2", "a2"),
+        plain("a3", "u2", responseId="r3"),
+        user("u3", "a3"),
+        plain("a4", "u3"),
+        user("u4", "a4"),
+        plain("a5", "u4", durationMs=7, rawStopReason="stop", responseId="r5"),
     ]
-    assert told(tmp_path, lines) == [(0, 87), (1, 4)]
+    assert told(tmp_path, lines) == [(1, 4), (0, 87), (0, 60), (0, 49), (1, 4)]
+
+
+def test_an_answer_without_a_name_is_no_older_where_its_provider_names_none(
+    tmp_path: Path,
+) -> None:
+    usage = {**USAGE, "reasoning": 0}
+    lines = [
+        header(TIMED),
+        user("u1", None),
+        plain("a1", "u1", usage=usage, rawStopReason="stop"),
+        user("u2", "a1"),
+        plain("a2", "u2", usage=usage, rawStopReason="stop"),
+        user("u3", "a2"),
+        plain("a3", "u3", provider="q"),
+    ]
+    assert told(tmp_path, lines) == [(0, 87), (0, 87), (0, 49)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "words", "more", "release"),
+    [
+        ("write", "Successfully wrote 3 bytes to a.txt", {}, (0, 60)),
+        ("edit", "Successfully replaced 1 block(s) in a.txt.", {}, (0, 62)),
+        ("edit", "Done.", {"details": {"diff": "d", "patch": "p"}}, (0, 78)),
+        ("read", "Read image\n[Current model does not support images. So.]", {}, (0, 68)),
+        ("mine", "Successfully replaced 1 block(s) in a.txt.", {}, (0, 60)),
+    ],
+)
+def test_what_a_tool_says_is_of_its_release(
+    tmp_path: Path, tool: str, words: str, more: dict[str, Any], release: tuple[int, int]
+) -> None:
+    lines = [
+        header(RANDOM),
+        user("u1", None),
+        plain("a1", "u1", responseId="r1"),
+        result("t1", "a1", "c1", words, toolName=tool, **more),
+        plain("a2", "t1", responseId="r2"),
+    ]
+    assert told(tmp_path, lines) == [(0, 60), release]
+
+
+@pytest.mark.parametrize(
+    ("later", "release"),
+    [
+        ({"responseId": "r", "api": "openai-responses", "content": [SIGNED_CALL]}, (0, 62)),
+        ({"responseId": "r"}, (0, 62)),
+        ({"rawStopReason": "stop", "responseId": "r"}, (0, 62)),
+    ],
+)
+def test_a_release_is_none_newer_than_what_follows_gives_away(
+    tmp_path: Path, later: dict[str, Any], release: tuple[int, int]
+) -> None:
+    (tmp_path / "settings.json").write_text(json.dumps({"lastChangelogVersion": "0.64.0"}))
+    lines = [
+        header(RANDOM),
+        user("u1", None),
+        plain("a1", "u1", responseId="r1"),
+        user("u2", "a1"),
+        plain("a2", "u2", **later),
+    ]
+    assert told(tmp_path / "sessions" / "--x--", lines)[0] == release
+    lines.insert(3, result("t1", "a1", "c1", "Successfully replaced text in a.", toolName="edit"))
+    assert told(tmp_path / "sessions" / "--x--", lines)[0] == (0, 60)
 
 
 def test_a_failed_message_is_of_the_release_before_it(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from agentsession.importers.drafting import Node
 from agentsession.importers.numbers import count
+from agentsession.importers.pi.evidence import Release
 from agentsession.importers.pi.lowering import call_id
 from agentsession.importers.pi.records import RESULT, USER, objects, string
-from agentsession.importers.pi.releases import Release
 from agentsession.importers.pi.settings import NAMESPACE
 from agentsession.importers.pi.times import of, of_millis
 from agentsession.importers.pi.transcript import Native

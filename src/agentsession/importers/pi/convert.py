@@ -19,10 +19,11 @@ from agentsession.importers.drafting import Node
 from agentsession.importers.numbers import count
 from agentsession.importers.pi import records as pi
 from agentsession.importers.pi.answers import dispatch_of, made_request, response_of
+from agentsession.importers.pi.evidence import Release
 from agentsession.importers.pi.known import unknown_in
 from agentsession.importers.pi.lowering import kept
 from agentsession.importers.pi.records import mapping, objects, string
-from agentsession.importers.pi.releases import Release, releases
+from agentsession.importers.pi.releases import releases
 from agentsession.importers.pi.settings import Setting
 from agentsession.importers.pi.times import EPOCH, of
 from agentsession.importers.pi.transcript import Native, Transcript

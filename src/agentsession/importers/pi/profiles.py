@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from agentsession.beside import value_of
 from agentsession.entries import ResponseEntry
+from agentsession.importers.pi.evidence import Release
 from agentsession.importers.pi.records import mapping, string
-from agentsession.importers.pi.releases import Release
 from agentsession.importers.pi.settings import NAMESPACE
 from agentsession.session import Session
 from agentsession.wire.profiles_pi import NEWEST, PiProfile, pi_profile

@@ -1,10 +1,11 @@
 """Which release of pi sent a request: a file does not say, but its records give it away.
 
 What counts is not the exact release but the first one that spelled requests as it did.
-A record says between which releases it was written: by what it has, and by what it lacks that
-later ones write. The settings beside the sessions name the newest release that ran; where that
-is one of them, it is taken, else the one most likely. A later release may have run by the time
-of a second import: what the first one inferred then stays.
+A session is sent by releases that follow each other, until a record shows that an older one
+went on with it. Between such places a release is none older than a record before it, and none
+newer than a record behind it, gives away. The settings beside the sessions name the newest
+release that ran; where that is possible, it is taken, else the one most likely. A later release
+may have run by the time of a second import: what the first one inferred then stays.
 Spec: pi 2, 4, 6.
 """
 
@@ -15,21 +16,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from agentsession.importers.pi.evidence import NAMED, NO_END, Release, Told, told
 from agentsession.importers.pi.places import last_release
-from agentsession.importers.pi.records import (
-    ASSISTANT,
-    CONTEXT_EDIT,
-    RESULT,
-    SYSTEM,
-    Record,
-    mapping,
-    objects,
-    string,
-)
-from agentsession.importers.pi.transcript import Transcript
+from agentsession.importers.pi.records import ASSISTANT, string
+from agentsession.importers.pi.transcript import Native, Transcript
 from agentsession.wire.profiles_pi import BORDERS, FIRST_V3, NEWEST, V1, V2
-
-Release = tuple[int, int]
 
 
 class Span(NamedTuple):
@@ -37,35 +28,36 @@ class Span(NamedTuple):
 
     Attributes:
         first: the first one that can have written it.
-        end: the first later one that cannot.
-        likely: the one taken where the settings name none of them.
+        end: the first later one that cannot, by the record itself.
+        before: the first later one that cannot, by what follows.
     """
 
     first: Release
     end: Release
-    likely: Release
+    before: Release
 
 
-_NO_END: Final[Release] = (1 << 31, 0)
+_OF_V1: Final = Span((0, 13), (0, 31), (0, 31))
+_OF_V2: Final = Span((0, 31), (0, 37), (0, 37))
+_FIRST: Final[Release] = (0, 37)
+_TIME_IDS: Final[Release] = (0, 67)
+_NAMED_BY_USER: Final[Release] = (0, 79)
 
-_OF_V1: Final = Span((0, 13), (0, 31), V1)
-_OF_V2: Final = Span((0, 31), (0, 37), V2)
-_PLAIN: Final = Span((0, 37), (0, 60), FIRST_V3)
-_PHASED: Final = Span((0, 57), (0, 60), (0, 58))
-_NAMED: Final = Span((0, 60), (0, 83), (0, 60))
-_TIME_IDS: Final = Span((0, 67), (0, 83), (0, 68))
-_STAYS_COUNTED: Final = Span((0, 79), (0, 99), (0, 84))
-_NAMED_BY_USER: Final = Span((0, 79), (0, 99), (0, 84))
-_REASONING_COUNTED: Final = Span((0, 80), (0, 99), (0, 84))
-_STOPS_KEPT: Final = Span((0, 83), (0, 99), (0, 87))
-_PROMPTS_KEPT: Final = Span((0, 86), _NO_END, (0, 87))
-_TIMED: Final = Span((0, 99), _NO_END, NEWEST)
+_LIKELY: Final = (
+    ((0, 13), V1),
+    ((0, 31), V2),
+    (_FIRST, FIRST_V3),
+    ((0, 57), (0, 58)),
+    (NAMED, NAMED),
+    ((0, 63), (0, 63)),
+    (_TIME_IDS, (0, 68)),
+    ((0, 75), (0, 78)),
+    (_NAMED_BY_USER, (0, 84)),
+    ((0, 83), (0, 87)),
+    ((0, 99), NEWEST),
+)
+"""By the first release that is possible, the one taken where the settings name none that is."""
 
-_APIS: Final = frozenset({"openai-completions", "openai-responses", "anthropic-messages"})
-"""The model APIs of which it is known what a release writes of each answer."""
-
-_TIMES: Final = frozenset({"durationMs", "thinkingLevel"})
-_FAILED: Final = frozenset({"error", "aborted"})
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _TIME_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-", re.IGNORECASE)
 
@@ -75,30 +67,83 @@ def releases(
 ) -> Mapping[int, Release]:
     """Return, by the place of each assistant's message, the release that sent its request.
 
-    What a record gives away holds from there on, so that a session that grows says the same
-    of what it said before.
-
     Args:
         transcript: a file, read.
         known: by the name of a message, what an earlier import found. It stays where the
-            records allow it.
+            records up to it allow it, so that a session that grows says the same of what it
+            said before.
     """
     newest = last_release(transcript.home or transcript.path)
     earlier = _Earlier(transcript, known)
-    found: dict[int, Release] = {}
-    floor = _floor(transcript)
+    return {
+        place: earlier.release(place, span) or _release(span, newest)
+        for place, span in _spans(transcript).items()
+    }
+
+
+def _spans(transcript: Transcript) -> dict[int, Span]:
+    """Return, by the place of each assistant's message, between which releases it was written."""
+    found: dict[int, Span] = {}
+    entries = transcript.entries
+    floors, turns = _floors(transcript)
+    before = NO_END
+    for entry in reversed(entries):
+        record, (floor, own) = entry.record, floors[entry.place]
+        if not record.is_first_version and own.end > floor:
+            before = min(before, own.end)
+        if record.role == ASSISTANT:
+            end = own.end if own.end > floor else NO_END
+            found[entry.place] = Span(floor, end, before)
+            if record.is_first_version:
+                found[entry.place] = _OF_V1
+            elif transcript.version == 2:
+                found[entry.place] = _OF_V2
+        if entry.place in turns:
+            before = NO_END
+    return dict(reversed(found.items()))
+
+
+def _floors(transcript: Transcript) -> tuple[list[tuple[Release, Told]], set[int]]:
+    """Return the oldest release each record allows, and where an older release went on.
+
+    With the first comes what the record says by itself.
+    """
+    floor, lowest = _floor(transcript), _OF_V1.first if transcript.version < 2 else _FIRST
+    floors: list[tuple[Release, Told]] = []
+    turns: set[int] = set()
+    named: set[str] = set()
     for entry in transcript.entries:
         record = entry.record
-        if record.role == SYSTEM or record.type == CONTEXT_EDIT:
-            floor = max(floor, _PROMPTS_KEPT)
-        elif record.role == RESULT and "durationMs" in record.message:
-            floor = max(floor, _TIMED)
-        elif record.role == ASSISTANT:
-            own = _OF_V1 if record.is_first_version else _given_away(record, transcript.version)
-            floor = max(floor, own)
-            span = own if record.is_first_version else _ended(floor, own, record)
-            found[entry.place] = earlier.release(entry.place, span) or _release(span, newest)
-    return found
+        own = _told(entry, floor, named)
+        if not record.is_first_version:
+            if own.end <= floor:
+                turns.add(entry.place)
+                floor = lowest
+            floor = max(floor, own.first)
+        floors.append((floor, own))
+    return floors, turns
+
+
+def _told(entry: Native, floor: Release, named: set[str]) -> Told:
+    """Return what a record says of its release, beside those before it.
+
+    Args:
+        entry: the record.
+        floor: the oldest release that those before it allow.
+        named: the providers that have named an answer; this one's is added.
+    """
+    record = entry.record
+    own = told(record)
+    if record.role != ASSISTANT:
+        return own
+    provider = string(record.message.get("provider"))
+    if not own.nameless:
+        if "responseId" in record.message:
+            named.add(provider)
+        return own
+    # Some providers name no answer: later releases keep no name either.
+    is_old = floor < NAMED or provider in named
+    return own._replace(end=min(own.end, NAMED)) if is_old and own.first < NAMED else own
 
 
 class _Earlier:
@@ -133,56 +178,27 @@ class _Earlier:
         return found if possible else None
 
 
-def _floor(transcript: Transcript) -> Span:
-    """Return the oldest releases that can have written what gives nothing away."""
+def _floor(transcript: Transcript) -> Release:
+    """Return the oldest release that can have written what gives nothing away."""
     if transcript.version < 2:
-        return _OF_V1
+        return _OF_V1.first
     if transcript.version == 2:
-        return _OF_V2
+        return _OF_V2.first
     given = string(transcript.header.get("id"))
     if given and not _UUID.fullmatch(given):
         # The user named it, which no earlier release lets one do.
         return _NAMED_BY_USER
-    return _TIME_IDS if _TIME_ID.match(transcript.session_id) else _PLAIN
-
-
-def _given_away(record: Record, version: int) -> Span:
-    """Return when a message was written, by what it has."""
-    message, used = record.message, mapping(record.message.get("usage"))
-    if version == 2:
-        return _OF_V2
-    if not _TIMES.isdisjoint(message):
-        return _TIMED
-    if "rawStopReason" in message:
-        return _STOPS_KEPT
-    if "reasoning" in used:
-        return _REASONING_COUNTED
-    if "cacheWrite1h" in used:
-        return _STAYS_COUNTED
-    if "responseId" in message:
-        return _NAMED
-    blocks = objects(message.get("content"))
-    phased = any(string(block.get("textSignature")).startswith("{") for block in blocks)
-    return _PHASED if phased else _PLAIN
-
-
-def _ended(floor: Span, own: Span, record: Record) -> Span:
-    """Return a span ended by what a message lacks."""
-    message = record.message
-    failed = string(message.get("stopReason")) in _FAILED
-    known = string(message.get("api")) in _APIS
-    end = _NO_END
-    if own != _TIMED:
-        # Later releases time whatever came of a request.
-        end = _TIMED.first if failed or not known else own.end
-    return floor._replace(end=end if end > floor.first else _NO_END)
+    return _TIME_IDS if _TIME_ID.match(transcript.session_id) else _FIRST
 
 
 def _release(span: Span, newest: Release | None) -> Release:
-    release = span.likely
-    if newest is not None and span.first <= newest < span.end:
+    end = min(span.end, span.before)
+    release = max(likely for first, likely in _LIKELY if first <= span.first)
+    if newest is not None and span.first <= newest < end:
         release = newest
-    return _border(release)
+    elif release >= end:
+        release = max(border for border in (span.first, *BORDERS) if border < end)
+    return _border(max(release, span.first))
 
 
 def _border(release: Release) -> Release:

@@ -21,6 +21,7 @@ from agentsession.importers.diverging import diverged
 from agentsession.importers.joining import joined
 from agentsession.importers.pi.codes import CODES
 from agentsession.importers.pi.convert import Forked, convert
+from agentsession.importers.pi.evidence import Release
 from agentsession.importers.pi.lines import MARK, lines_of
 from agentsession.importers.pi.places import files_below, id_in_name, is_header, session_id_of
 from agentsession.importers.pi.records import (
@@ -30,7 +31,6 @@ from agentsession.importers.pi.records import (
     mapping,
     string,
 )
-from agentsession.importers.pi.releases import Release
 from agentsession.importers.pi.times import of
 from agentsession.importers.pi.transcript import Native, Transcript, load
 from agentsession.timestamp import Timestamp

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from agentsession.importers.drafting import Unit
 from agentsession.importers.numbers import count
+from agentsession.importers.pi.evidence import PROMPTS_KEPT, Release
 from agentsession.importers.pi.lowering import notice, units
 from agentsession.importers.pi.records import (
     ASSISTANT,
@@ -20,7 +21,6 @@ from agentsession.importers.pi.records import (
     mapping,
     string,
 )
-from agentsession.importers.pi.releases import Release
 from agentsession.importers.pi.transcript import Native
 
 _LEAST_LIMIT: Final = 4096
@@ -145,7 +145,8 @@ def build(path: Sequence[Native], release: Release, lowered: Lowered) -> Window:
     """Return the window at the end of a path."""
     window = Window(release, lowered)
     chosen = selected(path, release)
-    edits = _edits(chosen)
+    # Older releases pass over what they do not know.
+    edits = _edits(chosen) if release >= PROMPTS_KEPT else {}
     for entry in chosen:
         edited = edits.get(entry.record.id) if entry.record.id else None
         if edited is None:

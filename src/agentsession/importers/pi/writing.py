@@ -18,9 +18,9 @@ from agentsession.importers.drafting import Node, TextUnit, TreeDraft, Unit, spe
 from agentsession.importers.numbers import ODD
 from agentsession.importers.pi import records as pi
 from agentsession.importers.pi.codes import CODES
+from agentsession.importers.pi.evidence import Release
 from agentsession.importers.pi.lowering import kept
 from agentsession.importers.pi.records import string
-from agentsession.importers.pi.releases import Release
 from agentsession.importers.pi.settings import NAMESPACE, Setting, change
 from agentsession.importers.pi.times import EPOCH, of, times
 from agentsession.importers.pi.totals import Totals
