@@ -15,6 +15,7 @@ import agentsession as ags
 from agentsession.importers import judging, replay
 from agentsession.importers.replayed import LOG, hash_of, same
 from agentsession.wire import Profile
+from agentsession.wire.profiles_pi import pi_profile
 
 DATA = Path(__file__).parents[1] / "data"
 FOLDERS = {
@@ -111,6 +112,35 @@ def test_what_saw_a_call_that_was_deleted_cannot_be_rebuilt(tmp_path: Path) -> N
     assert verdict_on(tmp_path, session, user, said, output) == gone
     wrong = verdict_on(tmp_path, session, user, {**said, "content": "B", "tool_calls": None})
     assert wrong["verdict"] == "differs"
+
+
+def test_a_request_that_only_lacks_what_is_gone_cannot_be_rebuilt(tmp_path: Path) -> None:
+    """Of a user's message that was never written the answer is all there is."""
+    session = ags.Session(ags.Header(format="agentsession/0.3", id="s"))
+    session.append(ags.ItemEntry(spoken("assistant", "A")))
+    session.append(ags.ItemEntry(spoken("user", "Go on")))
+    session.append(ags.ResponseEntry("resp_1", model="m"))
+    lost = {"role": "user", "content": "Hi"}
+    said = {"role": "assistant", "content": "A"}
+    more = {"role": "user", "content": "Go on"}
+    gone = {"verdict": "impossible", "reason": "messages-not-stored"}
+    assert verdict_on(tmp_path, session, lost, said, more) == gone
+    wrong = verdict_on(tmp_path, session, lost, {**said, "content": "B"}, more)
+    assert wrong["verdict"] == "differs"
+
+
+def test_images_that_a_model_does_not_take_are_told_as_that(tmp_path: Path) -> None:
+    session = ags.Session(ags.Header(format="agentsession/0.3", id="s"))
+    image = {"type": "input_image", "image_url": "data:image/png;base64,AA==", "detail": "auto"}
+    session.append(ags.ItemEntry({"type": "message", "role": "user", "content": [image]}))
+    session.append(ags.ResponseEntry("resp_1", model="m"))
+    text = {"type": "text", "text": "(image omitted: model does not support images)"}
+    (tmp_path / LOG).write_text(
+        json.dumps(chat({"role": "user", "content": [text]})) + "\n", encoding="utf-8"
+    )
+    found = judging.judged(tmp_path, [session], lambda _: pi_profile())
+    assert found["requests"][0]["reason"] == "images-not-taken"
+    assert found["responses"][0]["backed"]
 
 
 @pytest.mark.parametrize("forked", [True, False])

@@ -151,6 +151,39 @@ def test_signed_and_redacted_reasoning() -> None:
     assert anthropic((0, 84), silent)[0]["content"][0]["signature"] == "SIG"
 
 
+def test_releases_that_knew_no_redacted_reasoning_sent_it_as_any_other() -> None:
+    redacted = thought("[hidden]", "DATA", encrypted="redactedData", api=ANTHROPIC)
+    (block,) = anthropic((0, 51), redacted)[0]["content"]
+    assert block == {"type": "thinking", "thinking": "[hidden]", "signature": "DATA"}
+    assert chat((0, 51), redacted, target=OTHER)[0]["content"][0]["text"] == "[hidden]"
+    assert chat((0, 55), redacted, target=OTHER) == []
+
+
+def test_a_model_that_takes_no_images_is_sent_texts_for_them() -> None:
+    told = [
+        user("a", IMAGE, IMAGE, "b"),
+        call(),
+        output([{"type": "input_text", "text": "x"}, IMAGE]),
+    ]
+    late, early = (pi_profile(release, CHAT, images=False) for release in ((0, 68), (0, 49)))
+    said, _, result = wire.chat_messages(told, OWN, late)
+    none = "(image omitted: model does not support images)"
+    assert [part["text"] for part in said["content"]] == ["a", none, "b"]
+    assert result["content"] == "x\n(tool image omitted: model does not support images)"
+    # Releases before left them out.
+    said, _, result = wire.chat_messages(told, OWN, early)
+    assert [part["text"] for part in said["content"]] == ["a", "b"]
+    assert result["content"] == "x"
+    only = [user(IMAGE), call(), output([IMAGE])]
+    assert wire.chat_messages(only, OWN, early)[1]["content"] == "(see attached image)"
+    assert wire.responses_input(only, OWN, early)[0]["type"] == "function_call"
+    # On Anthropic's wire they kept those of outputs.
+    early = pi_profile((0, 49), ANTHROPIC, images=False)
+    (block,) = wire.anthropic_messages(only, OWN, early)[-1]["content"]
+    assert [part["type"] for part in block["content"]] == ["text", "image"]
+    assert late.without_images() is None
+
+
 def test_the_last_message_is_marked_for_the_cache() -> None:
     mark = {"type": "ephemeral"}
     assert anthropic((1, 0), user("a"))[0]["content"][0]["cache_control"] == mark

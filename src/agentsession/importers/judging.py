@@ -110,12 +110,14 @@ class Wire:
 
     def __init__(self, path: str, answers: Sequence[Answer]) -> None:
         self.plain, self.bare, self.stripped = Numbering(), Numbering(), Numbering()
-        self.member, lowering = WIRES[path]
+        self.member, self._lowering = WIRES[path]
+        self._answers = answers
+        self._imageless: list[tuple[Answer, tuple[int, ...]]] | None = None
         self.calls: set[str] = set()
         self.said: set[str] = set()
         self.requests: list[Request] = []
         for answer in answers:
-            messages = spoken(lowering(answer.pieces, answer.target, answer.profile))
+            messages = self._messages(answer, answer.profile)
             bare = _without_marks(messages)
             stripped = _without_marks(_without_unstored(messages)[0])
             self.calls.update(_calls(messages))
@@ -135,6 +137,21 @@ class Wire:
                     self.stripped.numbers(stripped),
                 )
             )
+
+    def imageless(self, logged: Messages) -> Answer | None:
+        """Return the answer whose request these messages are where its model takes no images."""
+        if self._imageless is None:
+            found = [(one, one.profile.without_images()) for one in self._answers]
+            self._imageless = [
+                (answer, self.plain.numbers(self._messages(answer, profile)))
+                for answer, profile in found
+                if profile is not None
+            ]
+        numbers = [self.plain.find(message) for message in logged]
+        return next((a for a, ours in self._imageless if _is_whole(numbers, ours)), None)
+
+    def _messages(self, answer: Answer, profile: Profile) -> Messages:
+        return spoken(self._lowering(answer.pieces, answer.target, profile))
 
 
 def judged(
@@ -201,6 +218,10 @@ def _judge(
     if found:
         where = {"session": found[0].session, "response": found[0].response}
         return {**verdict, "verdict": "rebuilt", **where}
+    imageless = wire.imageless(logged)
+    if imageless is not None:
+        imageless.near.append(number)
+        return _near(verdict, "images-not-taken", imageless)
     stripped, reason = _without_unstored(logged)
     rest = _without_marks(stripped)
     if reason:
@@ -208,8 +229,7 @@ def _judge(
         for one in wire.requests:
             if _is_whole(kept, one.stripped):
                 one.answer.near.append(number)
-                where = {"session": one.answer.session, "response": one.answer.response}
-                return {**verdict, "verdict": "impossible", "reason": reason, **where}
+                return _near(verdict, reason, one.answer)
     bare = [wire.bare.find(message) for message in _without_marks(logged)]
     if _is_unanswered(bare, wire):
         return {**verdict, "verdict": "impossible", "reason": "answer-not-stored"}
@@ -218,6 +238,12 @@ def _judge(
     if lost and _is_deleted(logged, bare, wire):
         return {**verdict, "verdict": "impossible", "reason": "messages-not-stored"}
     return {**verdict, "verdict": "differs", "reason": _difference(logged, plain, wire)}
+
+
+def _near(verdict: dict[str, Any], reason: str, answer: Answer) -> dict[str, Any]:
+    """Return the verdict on a request that differs from an answer's by what is not stored."""
+    where = {"session": answer.session, "response": answer.response}
+    return {**verdict, "verdict": "impossible", "reason": reason, **where}
 
 
 def _is_whole(logged: Sequence[Found], ours: Sequence[int]) -> bool:
@@ -310,6 +336,9 @@ def _is_deleted(logged: Messages, bare: Sequence[Found], wire: Wire) -> bool:
         for place, message in enumerate(_without_marks(logged))
         if message.get("role") == "user" and json.dumps(message, sort_keys=True) not in wire.said
     ]
+    kept = [found for place, found in enumerate(bare) if place not in gone]
+    if gone and any(_is_whole(kept, ours.bare) for ours in wire.requests):
+        return True
     for at in {shared(bare, ours.bare) for ours in wire.requests} - {0, len(logged)}:
         if set(_calls(logged[at : at + 1])) - wire.calls:
             return True

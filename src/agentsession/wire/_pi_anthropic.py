@@ -8,6 +8,7 @@ from typing import Any, Final
 from agentsession.wire import media
 from agentsession.wire._pi_messages import (
     REDACTED,
+    REDACTED_KNOWN,
     SEE_IMAGE,
     Answered,
     Message,
@@ -96,7 +97,7 @@ def _answered(message: Answered, release: Release) -> Iterator[dict[str, Any]]:
 
 
 def _thought(block: Thought, release: Release) -> Iterator[dict[str, Any]]:
-    if block.piece.origin.encrypted == REDACTED:
+    if block.piece.origin.encrypted == REDACTED and release >= REDACTED_KNOWN:
         yield {"type": "redacted_thinking", "data": block.signature}
         return
     signed = bool(block.signature.strip())

@@ -30,6 +30,9 @@ API: Final = "api"
 REDACTED: Final = "redactedData"
 """What an origin calls the secret of reasoning that only its provider can read."""
 
+REDACTED_KNOWN: Final[Release] = (0, 55)
+"""About the first release that knows such reasoning from any other."""
+
 RECORDED: Final = "item"
 """What an origin calls the secret of reasoning that pi keeps as the item it came as."""
 
@@ -48,6 +51,9 @@ COMPACTION: Final = "compaction"
 LEAD: Final = "Attached image(s) from tool result:"
 SEE_IMAGE: Final = "(see attached image)"
 NO_OUTPUT: Final = "(no tool output)"
+
+_NO_IMAGE: Final = "(image omitted: model does not support images)"
+_NO_TOOL_IMAGE: Final = "(tool image omitted: model does not support images)"
 
 _NOT_IN_IDS: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -142,7 +148,9 @@ class Returned:
 Message = Said | Answered | Returned
 
 
-def gather(pieces: Sequence[Piece], target: Target, api: str, release: Release) -> list[Message]:
+def gather(
+    pieces: Sequence[Piece], target: Target, api: str, release: Release, *, images: bool = True
+) -> list[Message]:
     """Return pi's messages as they were handed to the wire, system messages left out.
 
     Args:
@@ -150,8 +158,13 @@ def gather(pieces: Sequence[Piece], target: Target, api: str, release: Release) 
         target: the model of the request.
         api: the API of the request.
         release: who sent it.
+        images: whether the model takes images.
     """
-    return _Gathering(target, api, release).all(pieces)
+    found = _Gathering(target, api, release).all(pieces)
+    if not images:
+        for message in found:
+            _without_images(message, api, release)
+    return found
 
 
 class _Gathering:
@@ -207,8 +220,12 @@ class _Gathering:
             message.blocks.append(Thought(words, signature, piece))
         elif self._release < (0, 40):
             message.blocks.append(Words(f"<thinking>\n{words}\n</thinking>"))
-        elif self._release < (1, 3) and words.strip() and piece.origin.encrypted != REDACTED:
+        elif self._release < (1, 3) and words.strip() and not self._is_redacted(piece):
             message.blocks.append(Words(words))
+
+    def _is_redacted(self, piece: Piece) -> bool:
+        """Return whether reasoning is sent to nobody but who wrote it; older releases read on."""
+        return piece.origin.encrypted == REDACTED and self._release >= REDACTED_KNOWN
 
     def _called(self, message: Answered, piece: Piece, signature: str) -> Called:
         item = piece.item
@@ -233,6 +250,31 @@ class _Gathering:
         output = item.output
         parts = content_parts(output)
         return Returned(wanted, self._tools.get(call_id, ""), parts, piece.origin.error)
+
+
+def _without_images(message: Message, api: str, release: Release) -> None:
+    """Take the images out of a message for a model that takes none. Spec: pi 6."""
+    late = release >= (0, 68)
+    if isinstance(message, Said) and isinstance(message.content, list):
+        message.content = _replaced(message.content, _NO_IMAGE if late else "")
+    elif isinstance(message, Returned) and late:
+        message.parts = _replaced(message.parts, _NO_TOOL_IMAGE)
+    elif isinstance(message, Returned) and message.images and api != "anthropic-messages":
+        message.parts = _replaced(message.parts, "") or [{"type": "input_text", "text": SEE_IMAGE}]
+
+
+def _replaced(parts: list[dict[str, Any]], words: str) -> list[dict[str, Any]]:
+    """Return parts with a text for the images that stand together; none where it is empty."""
+    found: list[dict[str, Any]] = []
+    last = ""
+    for part in parts:
+        shown = part["text"] if is_text(part) else words
+        if is_text(part):
+            found.append(part)
+        elif words and last != words:
+            found.append({"type": "input_text", "text": words})
+        last = shown
+    return found
 
 
 def _said(piece: Piece, release: Release) -> str | list[dict[str, Any]]:

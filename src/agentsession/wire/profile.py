@@ -103,6 +103,13 @@ class Profile:
     failed_reasoning_as_text: bool = False
     content_texts_joined: bool = False
 
+    def without_images(self) -> Profile | None:
+        """Return how a request is spelled for a model that takes no images.
+
+        ``None`` where that is not known, or this is how.
+        """
+        return None
+
     def spell(
         self,
         wire: Wire,

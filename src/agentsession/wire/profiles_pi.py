@@ -8,7 +8,7 @@ release sent a request is the importer's to find out. Spec: pi 6.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from agentsession.wire import _pi_anthropic, _pi_chat, _pi_responses
@@ -36,6 +36,7 @@ BORDERS: Final[tuple[Release, ...]] = (
     FIRST_V3,
     (0, 50),
     (0, 51),
+    (0, 55),
     (0, 57),
     (0, 58),
     (0, 60),
@@ -75,15 +76,22 @@ class PiProfile(Profile):
         release: the first release known to spell as this one did.
         api: the model API of the request, in pi's words, such as ``openai-completions``.
         thinking: how hard the model was to think, in pi's words; empty where it does not matter.
+        images: whether the model takes images.
     """
 
     release: Release = NEWEST
     api: str = ""
     thinking: str = ""
+    images: bool = True
+
+    def without_images(self) -> PiProfile | None:
+        """Return how the request is spelled for a model that takes no images."""
+        return replace(self, images=False) if self.images else None
 
     def spell(self, wire: Wire, pieces: Sequence[Piece], target: Target) -> list[dict[str, Any]]:
         """Return a request's messages as pi spelled them."""
-        found = _LOWER[wire](gather(pieces, target, self.api, self.release), target, self.release)
+        said = gather(pieces, target, self.api, self.release, images=self.images)
+        found = _LOWER[wire](said, target, self.release)
         if wire is Wire.RESPONSES and silences(self.release, self.api, target.model, self.thinking):
             content = [{"type": "input_text", "text": _SILENCED}]
             found.append({"role": "developer", "content": content})
@@ -103,13 +111,16 @@ def silences(release: Release, api: str, model: str, thinking: str) -> bool:
     return asked and thinking == OFF and release < (0, 62)
 
 
-def pi_profile(release: Release = NEWEST, api: str = "", thinking: str = "") -> PiProfile:
+def pi_profile(
+    release: Release = NEWEST, api: str = "", thinking: str = "", *, images: bool = True
+) -> PiProfile:
     """Return the profile of a release of pi.
 
     Args:
         release: its major and minor number.
         api: the model API of the request, in pi's words.
         thinking: how hard the model was to think, in pi's words.
+        images: whether the model takes images.
     """
     name = ".".join(str(number) for number in release)
-    return PiProfile(name=f"pi {name}", release=release, api=api, thinking=thinking)
+    return PiProfile(f"pi {name}", release=release, api=api, thinking=thinking, images=images)

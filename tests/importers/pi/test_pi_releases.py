@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pi_files import Lines, assistant, header, result, user, written
+from pi_files import Lines, assistant, entry, header, result, user, written
 
 from agentsession.importers.pi.releases import releases
 from agentsession.importers.pi.transcript import load
@@ -47,7 +47,7 @@ def plain(name: str, parent: str, **more: Any) -> dict[str, Any]:
         (TIMED, {"usage": {**USAGE, "cacheWrite1h": 0}}, (0, 78)),
         ("mine", {"responseId": "r"}, (0, 78)),
         ("mine", {"api": "mine", "responseId": "r"}, (0, 84)),
-        (TIMED, {"rawStopReason": "stop"}, (0, 87)),
+        (TIMED, {"rawStopReason": "stop"}, (0, 84)),
         (TIMED, {"durationMs": 5}, (1, 4)),
     ],
 )
@@ -72,7 +72,7 @@ def test_an_older_release_that_goes_on_is_told_by_what_its_answers_lack(tmp_path
         user("u4", "a4"),
         plain("a5", "u4", durationMs=7, rawStopReason="stop", responseId="r5"),
     ]
-    assert told(tmp_path, lines) == [(1, 4), (0, 87), (0, 60), (0, 49), (1, 4)]
+    assert told(tmp_path, lines) == [(1, 4), (0, 84), (0, 60), (0, 49), (1, 4)]
 
 
 def test_an_answer_without_a_name_is_no_older_where_its_provider_names_none(
@@ -88,7 +88,7 @@ def test_an_answer_without_a_name_is_no_older_where_its_provider_names_none(
         user("u3", "a2"),
         plain("a3", "u3", provider="q"),
     ]
-    assert told(tmp_path, lines) == [(0, 87), (0, 87), (0, 49)]
+    assert told(tmp_path, lines) == [(0, 84), (0, 84), (0, 49)]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_what_a_tool_says_is_of_its_release(
         result("t1", "a1", "c1", words, toolName=tool, **more),
         plain("a2", "t1", responseId="r2"),
     ]
-    assert told(tmp_path, lines) == [(0, 60), release]
+    assert told(tmp_path, lines) == [release, release]
 
 
 @pytest.mark.parametrize(
@@ -195,3 +195,57 @@ def test_a_text_with_a_phase_is_of_0_57_or_later(tmp_path: Path) -> None:
     signed = {"type": "text", "text": "x", "textSignature": '{"v":1,"id":"msg_1"}'}
     lines = [header(RANDOM), user("u1", None), plain("a1", "u1", content=[signed])]
     assert told(tmp_path, lines) == [(0, 58)]
+
+
+def test_a_prompt_that_is_kept_or_an_edit_of_its_own_answer_is_of_0_86_or_later(
+    tmp_path: Path,
+) -> None:
+    cut = plain("a1", "u1", responseId="r1", rawStopReason="length", stopReason="length")
+    edit = entry("context_edit", "c1", "a1", targetId="a1", replacement=None)
+    lines = [header(TIMED), user("u1", None), cut, edit]
+    assert told(tmp_path, lines) == [(0, 87)]
+    edit["targetId"] = "u1"
+    assert told(tmp_path, lines) == [(0, 84)]
+    prompt = entry("message", "s1", None, message={"role": "system", "sections": {"a": "b"}})
+    assert told(tmp_path, [header(TIMED), prompt, *lines[1:]]) == [(0, 87)]
+
+
+@pytest.mark.parametrize(
+    ("more", "release"),
+    [
+        ({"usage": {**USAGE, "input": 1}, "summary": "s", "fromHook": False}, (0, 84)),
+        ({"summary": "s", "fromHook": False}, (0, 82)),
+        ({"summary": "s", "fromHook": True}, (0, 84)),
+    ],
+)
+def test_what_a_summary_gives_away(
+    tmp_path: Path, more: dict[str, Any], release: tuple[int, int]
+) -> None:
+    (tmp_path / "settings.json").write_text(json.dumps({"lastChangelogVersion": "0.84.4"}))
+    lines = [
+        header("mine"),
+        user("u1", None),
+        entry("compaction", "k1", "u1", firstKeptEntryId="u1", tokensBefore=5, **more),
+        user("u2", "k1"),
+        plain("a1", "u2", api="mine", responseId="r1"),
+    ]
+    if release == (0, 82):
+        # Who answers next has what was kept since.
+        lines[-1] = plain("a1", "u2", usage={**USAGE, "reasoning": 0}, responseId="r1")
+    assert told(tmp_path / "sessions" / "--x--", lines) == [release]
+
+
+def test_the_settings_say_nothing_of_what_was_before_an_older_release_went_on(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "settings.json").write_text(json.dumps({"lastChangelogVersion": "0.62.0"}))
+    lines = [
+        header(RANDOM),
+        user("u1", None),
+        plain("a1", "u1", responseId="r1"),
+        user("u2", "a1"),
+        plain("a2", "u2", responseId="r2", usage={**USAGE, "reasoning": 0}),
+        user("u3", "a2"),
+        plain("a3", "u3", responseId="r3"),
+    ]
+    assert told(tmp_path / "sessions" / "--x--", lines) == [(0, 60), (0, 82), (0, 62)]

@@ -106,7 +106,9 @@ def test_a_killed_tool_leaves_the_run_open(tmp_path: Path) -> None:
 
 
 def test_an_answer_cut_by_its_length_is_no_whole_run(tmp_path: Path) -> None:
-    session = converted(tmp_path, user("a", None), assistant("b", "a", "x", stopReason="length"))
+    session = converted(
+        tmp_path, user("a", None), assistant("b", "a", "x", stopReason="length", durationMs=1)
+    )
     assert runs(session) == [("a", "aborted", ())]
 
 

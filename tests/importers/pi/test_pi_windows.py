@@ -56,7 +56,7 @@ def edit(name: str, parent: str, target: str, words: str | None) -> dict[str, An
 
 
 def asked(parent: str) -> list[dict[str, Any]]:
-    return [user("u9", parent, "now"), assistant("a9", "u9", "Z")]
+    return [user("u9", parent, "now"), assistant("a9", "u9", "Z", durationMs=1)]
 
 
 @pytest.mark.parametrize(
@@ -208,3 +208,13 @@ def test_an_answer_cut_short_of_the_limit(
         assistant("a2", "u2", "B"),
     ]
     assert sent(converted(tmp_path, lines)) == words
+
+
+def test_an_older_release_passes_over_the_edits_of_a_newer_one(tmp_path: Path) -> None:
+    lines = [*copy.deepcopy(TALK), edit("c1", "a2", "u1", None), user("u3", "c1", "three")]
+    old = assistant("a3", "u3", "C")
+    del old["message"]["rawStopReason"]
+    assert sent(converted(tmp_path, [*lines, old])) == ["one", "A", "two", "B", "three"]
+    new = assistant("a4", "u4", "D", durationMs=1)
+    later = [*lines, old, user("u4", "a3", "four"), new]
+    assert sent(converted(tmp_path, later)) == ["A", "two", "B", "three", "C", "four"]

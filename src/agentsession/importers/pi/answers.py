@@ -14,7 +14,7 @@ from agentsession.importers.numbers import count
 from agentsession.importers.pi.evidence import Release
 from agentsession.importers.pi.lowering import call_id
 from agentsession.importers.pi.records import RESULT, USER, objects, string
-from agentsession.importers.pi.settings import NAMESPACE
+from agentsession.importers.pi.settings import IMAGES, NAMESPACE
 from agentsession.importers.pi.times import of, of_millis
 from agentsession.importers.pi.transcript import Native
 from agentsession.importers.pi.usage import is_counted, usage_of
@@ -60,7 +60,9 @@ def _was_aborted(entry: Native) -> bool:
     return bool(texts) and texts[-1].endswith("aborted")
 
 
-def response_of(entry: Native, name: str, release: Release, level: str) -> dict[str, Any]:
+def response_of(
+    entry: Native, name: str, release: Release, level: str, *, images: bool = True
+) -> dict[str, Any]:
     """Return the members of the response entry of a message that answers a request.
 
     Args:
@@ -68,6 +70,7 @@ def response_of(entry: Native, name: str, release: Release, level: str) -> dict[
         name: its name.
         release: the release that sent the request.
         level: how hard the model was to think, in pi's words; empty when nothing said so.
+        images: whether the model takes images, as far as it is known.
     """
     message = entry.record.message
     status, incomplete, error = _ended(message)
@@ -76,6 +79,8 @@ def response_of(entry: Native, name: str, release: Release, level: str) -> dict[
     if silences(release, string(message.get("api")), string(message.get("model")), level or OFF):
         # Nothing else of the request says so.
         native["thinkingLevel"] = OFF
+    if not images:
+        native[IMAGES] = False
     native["release"] = ".".join(str(number) for number in release)
     return {
         "response_id": name,

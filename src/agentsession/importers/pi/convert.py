@@ -19,7 +19,8 @@ from agentsession.importers.drafting import Node
 from agentsession.importers.numbers import count
 from agentsession.importers.pi import records as pi
 from agentsession.importers.pi.answers import dispatch_of, made_request, response_of
-from agentsession.importers.pi.evidence import Release
+from agentsession.importers.pi.evidence import PROMPTS_KEPT, Sent
+from agentsession.importers.pi.images import imageless
 from agentsession.importers.pi.known import unknown_in
 from agentsession.importers.pi.lowering import kept
 from agentsession.importers.pi.records import mapping, objects, string
@@ -53,7 +54,7 @@ def convert(
     transcript: Transcript,
     forked: Forked,
     others: Sequence[tuple[str, int]] = (),
-    known: Mapping[str, Release] = MappingProxyType({}),
+    known: Mapping[str, Sent] = MappingProxyType({}),
 ) -> Converted:
     """Return a session converted.
 
@@ -72,11 +73,12 @@ class _Conversion(Writing):
         transcript: Transcript,
         forked: Forked,
         others: Sequence[tuple[str, int]],
-        known: Mapping[str, Release],
+        known: Mapping[str, Sent],
     ) -> None:
         self._forked = forked
         self._others = others
         self._releases = releases(transcript, known)
+        self._imageless = imageless(transcript.entries, self._releases, known)
         super().__init__(transcript, forked.session, next(iter(self._releases.values()), NEWEST))
         self._unknown = Unknown(self._accounts)
         self._wanted: dict[int, Setting] = {}
@@ -157,14 +159,14 @@ class _Conversion(Writing):
         record = entry.record
         if record.type == pi.CONTEXT_EDIT:
             self._accounts.find("context-edited", entry.name)
+            self._release = max(self._release, PROMPTS_KEPT)
             if not self._is_moot(entry):
                 self._is_built = False
                 self._edits[entry.place] = entry
             return self._note(entry, node)
         if not self._lowered.units(entry):
-            code = "" if record.is_known else "unknown-record"
-            if record.type == pi.MESSAGE and not record.is_known:
-                code = "unknown-role"
+            unknown = "unknown-role" if record.type == pi.MESSAGE else "unknown-record"
+            code = "" if record.is_known else unknown
             if record.role == pi.BASH:
                 code = "excluded-command"
             if code and not record.is_known:
@@ -288,7 +290,8 @@ class _Conversion(Writing):
             for unit in self._lowered.units(entry):
                 node = self._put(node, unit, name if requested else "")
         if requested:
-            response = response_of(entry, name, release, wanted.level)
+            images = entry.place not in self._imageless
+            response = response_of(entry, name, release, wanted.level, images=images)
             self._totals.written(response.get("usage"))
             node = self._told(node, ResponseEntry, response, entry.name, role="response", ts=ts)
             whole = "error" not in response and "incomplete" not in response

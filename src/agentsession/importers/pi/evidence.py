@@ -34,8 +34,11 @@ NAMED: Final[Release] = (0, 60)
 PROMPTS_KEPT: Final[Release] = (0, 86)
 """The first release that writes the system prompt and context edits, and heeds them."""
 
+IMAGES_TOLD: Final[Release] = (0, 68)
+"""The first release that says with an image that was read that the model takes none."""
+
 NO_IMAGES: Final = "[Current model does not support images"
-"""How a file that was read begins to say, from 0.68 on, that the model takes no images."""
+"""How it begins to say so."""
 
 _TIMED: Final[Release] = (0, 99)
 _STOPS_KEPT: Final[Release] = (0, 83)
@@ -53,6 +56,18 @@ _SAID: Final = (
     ("", re.compile(r"Skipped due to queued user message\."), START, (0, 57)),
 )
 """What a tool said: its name, its words, and the releases that have it say them."""
+
+
+class Sent(NamedTuple):
+    """How a request was sent, as an earlier import found.
+
+    Attributes:
+        release: who sent it.
+        images: whether its model takes images.
+    """
+
+    release: Release
+    images: bool = True
 
 
 class Told(NamedTuple):
@@ -145,7 +160,7 @@ def _returned(message: Mapping[str, Any]) -> Told:
             end = (0, 75)
     for words in _texts(message):
         if tool == "read" and NO_IMAGES in words:
-            first = max(first, (0, 68))
+            first = max(first, IMAGES_TOLD)
         for name, pattern, since, until in _SAID:
             if name in {"", tool} and pattern.match(words):
                 first, end = max(first, since), min(end, until)

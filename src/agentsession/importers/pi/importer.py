@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agentsession.importers.base import Converted, Importer, NativeSession, Rest, Source
 from agentsession.importers.pi.places import files_below, is_own, own_places
-from agentsession.importers.pi.profiles import releases_in
+from agentsession.importers.pi.profiles import sent_in
 from agentsession.importers.pi.source import Sessions
 from agentsession.importers.pi.usage import usage_records
 from agentsession.importers.unread import empty_file, unreadable
@@ -64,7 +64,7 @@ class Pi(Importer):
             NoSession: when the source has no such session.
             OSError: when its file cannot be read any more.
         """
-        return self._sessions(source).convert(session_id, releases_in(stored))
+        return self._sessions(source).convert(session_id, sent_in(stored))
 
     def report(self, source: Source) -> Rest:
         """Return which files cannot be read or are empty, and how many records the others have."""

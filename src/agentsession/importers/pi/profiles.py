@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from agentsession.beside import value_of
 from agentsession.entries import ResponseEntry
-from agentsession.importers.pi.evidence import Release
+from agentsession.importers.pi.evidence import Release, Sent
 from agentsession.importers.pi.records import mapping, string
-from agentsession.importers.pi.settings import NAMESPACE
+from agentsession.importers.pi.settings import IMAGES, NAMESPACE
 from agentsession.session import Session
 from agentsession.wire.profiles_pi import NEWEST, PiProfile, pi_profile
 
@@ -22,24 +22,24 @@ def profile_of_response(response: ResponseEntry) -> PiProfile:
     native = mapping(value_of(response, NAMESPACE))
     release = _release(native) or NEWEST
     api, thinking = string(native.get("api")), string(native.get("thinkingLevel"))
-    return pi_profile(release, api, thinking)
+    return pi_profile(release, api, thinking, images=native.get(IMAGES) is not False)
 
 
-def releases_in(stored: Session) -> dict[str, Release]:
-    """Return, by the name of a message, the release that an import said sent its request.
+def sent_in(stored: Session) -> dict[str, Sent]:
+    """Return, by the name of a message, how an import said its request was sent.
 
     Of several branches of one message the last one says so.
 
     Args:
         stored: the session, as a store has it.
     """
-    found: dict[str, Release] = {}
+    found: dict[str, Sent] = {}
     for entry in stored.entries:
         if isinstance(entry, ResponseEntry):
             native = mapping(value_of(entry, NAMESPACE))
             release, name = _release(native), string(native.get("message"))
             if release is not None and name:
-                found[name] = release
+                found[name] = Sent(release, native.get(IMAGES) is not False)
     return found
 
 

@@ -12,13 +12,21 @@ Spec: pi 2, 4, 6.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from agentsession.importers.pi.evidence import NAMED, NO_END, Release, Told, told
+from agentsession.importers.pi.evidence import (
+    NAMED,
+    NO_END,
+    PROMPTS_KEPT,
+    Release,
+    Sent,
+    Told,
+    told,
+)
 from agentsession.importers.pi.places import last_release
-from agentsession.importers.pi.records import ASSISTANT, string
+from agentsession.importers.pi.records import ASSISTANT, CONTEXT_EDIT, RESULT, string
 from agentsession.importers.pi.transcript import Native, Transcript
 from agentsession.wire.profiles_pi import BORDERS, FIRST_V3, NEWEST, V1, V2
 
@@ -53,7 +61,8 @@ _LIKELY: Final = (
     (_TIME_IDS, (0, 68)),
     ((0, 75), (0, 78)),
     (_NAMED_BY_USER, (0, 84)),
-    ((0, 83), (0, 87)),
+    ((0, 83), (0, 84)),
+    (PROMPTS_KEPT, (0, 87)),
     ((0, 99), NEWEST),
 )
 """By the first release that is possible, the one taken where the settings name none that is."""
@@ -63,7 +72,7 @@ _TIME_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-", re.IGNORE
 
 
 def releases(
-    transcript: Transcript, known: Mapping[str, Release] = MappingProxyType({})
+    transcript: Transcript, known: Mapping[str, Sent] = MappingProxyType({})
 ) -> Mapping[int, Release]:
     """Return, by the place of each assistant's message, the release that sent its request.
 
@@ -75,17 +84,27 @@ def releases(
     """
     newest = last_release(transcript.home or transcript.path)
     earlier = _Earlier(transcript, known)
+    floors, turns = _floors(transcript)
+    # The settings say nothing of what older ones had done by the time one went on.
+    last = max(turns, default=0)
     return {
-        place: earlier.release(place, span) or _release(span, newest)
-        for place, span in _spans(transcript).items()
+        place: earlier.release(place, span) or _release(span, newest if place >= last else None)
+        for place, span in _spans(transcript, floors, turns).items()
     }
 
 
-def _spans(transcript: Transcript) -> dict[int, Span]:
-    """Return, by the place of each assistant's message, between which releases it was written."""
+def _spans(
+    transcript: Transcript, floors: Sequence[tuple[Release, Told]], turns: Collection[int]
+) -> dict[int, Span]:
+    """Return, by the place of each assistant's message, between which releases it was written.
+
+    Args:
+        transcript: the file.
+        floors: by place, the oldest release that is possible, and what a record itself says.
+        turns: where an older release went on.
+    """
     found: dict[int, Span] = {}
     entries = transcript.entries
-    floors, turns = _floors(transcript)
     before = NO_END
     for entry in reversed(entries):
         record, (floor, own) = entry.record, floors[entry.place]
@@ -112,6 +131,7 @@ def _floors(transcript: Transcript) -> tuple[list[tuple[Release, Told]], set[int
     floors: list[tuple[Release, Told]] = []
     turns: set[int] = set()
     named: set[str] = set()
+    asked: Native | None = None
     for entry in transcript.entries:
         record = entry.record
         own = _told(entry, floor, named)
@@ -121,7 +141,21 @@ def _floors(transcript: Transcript) -> tuple[list[tuple[Release, Told]], set[int
                 floor = lowest
             floor = max(floor, own.first)
         floors.append((floor, own))
+        if record.role == ASSISTANT:
+            asked = entry
+        elif asked is not None and _is_of_its_turn(entry, asked):
+            before, answered = floors[asked.place]
+            if before < own.first < answered.end:
+                floors[asked.place] = own.first, answered
     return floors, turns
+
+
+def _is_of_its_turn(entry: Native, answer: Native) -> bool:
+    """Return whether the release that asked for an answer wrote what follows it."""
+    record = entry.record
+    if record.type == CONTEXT_EDIT:
+        return entry.parent is answer and string(record.value.get("targetId")) == answer.record.id
+    return record.role == RESULT
 
 
 def _told(entry: Native, floor: Release, named: set[str]) -> Told:
@@ -154,13 +188,13 @@ class _Earlier:
         known: by name, the releases of those messages that answered a request.
     """
 
-    def __init__(self, transcript: Transcript, known: Mapping[str, Release]) -> None:
+    def __init__(self, transcript: Transcript, known: Mapping[str, Sent]) -> None:
         self._next: dict[int, Release] = {}
         self._newest = last_release(transcript.home or transcript.path) or (0, 0)
         self._last: Release | None = None
         after: Release | None = None
         for entry in reversed(transcript.entries if known else ()):
-            after = known.get(entry.name, after)
+            after = known[entry.name].release if entry.name in known else after
             self._last = self._last or after
             if after is not None:
                 # What has none itself, as a fork's copy, was found with what follows.

@@ -18,6 +18,9 @@ from agentsession.parts import InstructionsPart
 
 NAMESPACE: Final = "pi"
 
+IMAGES: Final = "images"
+"""The member of a response's ``pi`` that is ``False`` where the model takes no images."""
+
 _OFF: Final = frozenset({"", "off"})
 _CONTENT: Final = "content"
 

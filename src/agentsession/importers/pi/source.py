@@ -21,7 +21,7 @@ from agentsession.importers.diverging import diverged
 from agentsession.importers.joining import joined
 from agentsession.importers.pi.codes import CODES
 from agentsession.importers.pi.convert import Forked, convert
-from agentsession.importers.pi.evidence import Release
+from agentsession.importers.pi.evidence import Sent
 from agentsession.importers.pi.lines import MARK, lines_of
 from agentsession.importers.pi.places import files_below, id_in_name, is_header, session_id_of
 from agentsession.importers.pi.records import (
@@ -106,7 +106,7 @@ class Sessions:
                 tuple(file.path for file in copies),
             )
 
-    def convert(self, session_id: str, known: Mapping[str, Release] | None = None) -> Converted:
+    def convert(self, session_id: str, known: Mapping[str, Sent] | None = None) -> Converted:
         """Return a session converted, from the copy with the most records.
 
         What only another copy holds, because it went on differently, is a branch.
@@ -136,7 +136,7 @@ class Sessions:
         self,
         path: str,
         home: str,
-        known: Mapping[str, Release],
+        known: Mapping[str, Sent],
         less: Sequence[tuple[str, int]] = (),
     ) -> Converted:
         transcript = load(path)
