@@ -10,7 +10,7 @@ import pytest
 
 import agentsession as ags
 from agentsession import wire
-from agentsession.wire import Foreign, Media, Origin, Piece, Profile, Target
+from agentsession.wire import Foreign, Media, Origin, Piece, Profile, References, Target
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
 OWN = Target("p", "m")
@@ -186,16 +186,24 @@ def test_summaries_of_one_reasoning_are_one_item() -> None:
 def test_what_responses_keeps_may_be_named_by_its_id() -> None:
     first = reasoning("First.", metadata={"openai": {"itemId": "rs_1"}})
     second = text("A", metadata={"openai": {"itemId": "msg_1"}})
-    profile = Profile(foreign=Foreign.WHOLE, references=True)
+    place = "openai.reasoningEncryptedContent"
+    more = {"openai": {"itemId": "rs_2"}}
+    secret = reasoning("Third.", "ENC", encrypted=place, metadata=more)
     pieces = [first, first, second, call(), output("a.txt")]
-    assert [item.get("id") for item in wire.responses_input(pieces, OTHER, profile)] == [
-        "rs_1",
-        "msg_1",
-        None,
-        None,
-    ]
-    itself = wire.responses_input(pieces, Target("openai", "m"), profile)
-    assert [item.get("type") for item in itself] == [None, "function_call", "function_call_output"]
+    codex = [Target("q", "gpt-5-codex"), Target("my-codex", "gpt-5")]
+    for references, others, own in (
+        (References.BY_MODEL, codex[1:], codex[0]),
+        (References.BY_PROVIDER, codex[:1], codex[1]),
+    ):
+        profile = Profile(foreign=Foreign.WHOLE, references=references)
+        for target in [OTHER, Target("openai", "gpt-5"), Target("q", "codex"), *others]:
+            sent = wire.responses_input(pieces, target, profile)
+            assert [item.get("id") for item in sent] == ["rs_1", "msg_1", None, None]
+            assert sent[0]["type"] == "item_reference"
+        # What is kept nowhere is sent, under its id.
+        sent = wire.responses_input([*pieces[2:], secret], own, profile)
+        assert sent[0]["content"][0]["text"] == "A"
+        assert [item.get("id") for item in sent] == ["msg_1", None, None, "rs_2"]
 
 
 def test_texts_on_responses_carry_what_their_provider_wants_back() -> None:

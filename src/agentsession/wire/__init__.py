@@ -26,7 +26,7 @@ from agentsession.wire.origin import (
     request_pieces,
     target_of,
 )
-from agentsession.wire.profile import DEFAULT, Foreign, Media, Profile, Wire
+from agentsession.wire.profile import DEFAULT, Foreign, Media, Profile, References, Wire
 from agentsession.wire.responses import responses_input
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "Origin",
     "Piece",
     "Profile",
+    "References",
     "Target",
     "Wire",
     "anthropic_messages",

@@ -39,6 +39,25 @@ class Foreign(StrEnum):
     """It is sent as it was written: a wire takes what is in its own name space."""
 
 
+class References(StrEnum):
+    """Where what the Responses API keeps is named by its id instead of sent.
+
+    It keeps nothing of what a model of GPT-5 for Codex says: that is sent, under its id.
+    """
+
+    NEVER = "never"
+    """It is sent, without an id."""
+    BY_MODEL = "by-model"
+    """Named, but for such a model, as its own name tells."""
+    BY_PROVIDER = "by-provider"
+    """Named, but for a model of GPT-5 whose provider's name tells."""
+
+    def named(self, provider: str, model: str) -> bool:
+        """Return whether items are named, and not sent, to a model of a provider."""
+        told = model if self is References.BY_MODEL else provider
+        return not ("gpt-5" in model and "gpt-5-chat" not in model and "codex" in told)
+
+
 class Media(StrEnum):
     """Where media in a tool's output goes."""
 
@@ -60,7 +79,7 @@ class Profile:
         name: the agent and release, for people.
         foreign: what becomes of another model's reasoning.
         space_renamed: what stands in a name space of the target's provider is the wire's own.
-        references: but by the provider ``openai`` itself, what Responses keeps is named by its id.
+        references: where what Responses keeps is named by its id.
         media: where media in a tool's output goes.
         media_lead: the text before media beside a result; ``{tool}`` is the call's tool.
         reasoning_member: the member of a chat message that holds reasoning; empty for none.
@@ -85,7 +104,7 @@ class Profile:
     name: str = ""
     foreign: Foreign = Foreign.DROP
     space_renamed: bool = False
-    references: bool = False
+    references: References = References.NEVER
     media: Media = Media.FITTING
     media_lead: str = "Attached media from tool result:"
     reasoning_member: str = "reasoning_content"

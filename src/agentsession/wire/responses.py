@@ -8,7 +8,7 @@ from typing import Any, Final
 from agentsession import text as json_text
 from agentsession.wire import media
 from agentsession.wire.origin import Piece, Target
-from agentsession.wire.profile import DEFAULT, Profile, Wire
+from agentsession.wire.profile import DEFAULT, Profile, References, Wire
 from agentsession.wire.turns import (
     ASSISTANT,
     TOOL,
@@ -23,7 +23,7 @@ from agentsession.wire.turns import (
 )
 
 _SPACE: Final = "openai"
-"""The name space of what this wire wants back; also the provider that is asked to keep nothing."""
+"""The name space of what this wire wants back."""
 
 
 def responses_input(
@@ -41,7 +41,7 @@ def responses_input(
     found: list[dict[str, Any]] = []
     for turn in turns(pieces, target, profile, media_fits=True, space=_SPACE):
         if turn.role == ASSISTANT:
-            found.extend(_assistant(turn, profile, _referring(profile, target)))
+            found.extend(_assistant(turn, profile, target))
         elif turn.role == TOOL:
             found.extend(_result(result) for result in turn.content)
         else:
@@ -50,23 +50,21 @@ def responses_input(
     return found
 
 
-def _referring(profile: Profile, target: Target) -> bool:
-    """Return whether what the provider keeps is named by its id instead of sent."""
-    return profile.references and target.provider != _SPACE
-
-
 def _reference(piece: Piece) -> str:
     origin = piece.origin
     return origin.told("itemId") if origin.space == _SPACE else ""
 
 
-def _assistant(turn: Turn, profile: Profile, referring: bool) -> Iterator[dict[str, Any]]:
+def _assistant(turn: Turn, profile: Profile, target: Target) -> Iterator[dict[str, Any]]:
     told: set[str] = set()
+    names = profile.references is not References.NEVER
+    referring = names and profile.references.named(target.provider, target.model)
     for part in turn.content:
         if isinstance(part, Text) and not part.text and not profile.empty_kept:
             continue
-        kept = _reference(part.piece) if referring else ""
-        if kept:
+        kept = _reference(part.piece) if names else ""
+        name = {"id": kept} if kept else {}
+        if kept and referring:
             if kept not in told:
                 yield {"type": "item_reference", "id": kept}
             told.add(kept)
@@ -74,16 +72,16 @@ def _assistant(turn: Turn, profile: Profile, referring: bool) -> Iterator[dict[s
             if not part.text and not part.named:
                 continue
             text = {"type": "output_text", "text": part.text}
-            yield {"role": ASSISTANT, "content": [text], **_phase(part)}
+            yield {"role": ASSISTANT, "content": [text], **name, **_phase(part)}
         elif isinstance(part, Reasoning):
-            name = part.piece.origin.told("itemId") if profile.summaries_joined else ""
-            if not name or name not in told:
-                yield from _reasoning([part] if not name else _of_item(turn, name))
-            told.add(name)
+            joined = part.piece.origin.told("itemId") if profile.summaries_joined else ""
+            if not joined or joined not in told:
+                yield from _reasoning([part] if not joined else _of_item(turn, joined), name)
+            told.add(joined)
         elif isinstance(part, Call):
             item = part.piece.item
             called = {"call_id": item.call_id, "name": item.name, "arguments": item.arguments}
-            yield {"type": "function_call", **called}
+            yield {"type": "function_call", **name, **called}
         elif isinstance(part, Other):
             yield part.piece.item.to_dict()
 
@@ -99,13 +97,13 @@ def _of_item(turn: Turn, name: str) -> list[Reasoning]:
     return [part for part in found if part.piece.origin.told("itemId") == name]
 
 
-def _reasoning(parts: Sequence[Reasoning]) -> Iterator[dict[str, Any]]:
+def _reasoning(parts: Sequence[Reasoning], name: dict[str, str]) -> Iterator[dict[str, Any]]:
     own = [part for part in parts if part.own]
     secrets = [part.piece.item.get("encrypted_content") for part in own]
     secret = next((one for one in reversed(secrets) if isinstance(one, str) and one), "")
     if secret:
         summary = [{"type": "summary_text", "text": part.text} for part in own if part.text]
-        yield {"type": "reasoning", "encrypted_content": secret, "summary": summary}
+        yield {"type": "reasoning", **name, "encrypted_content": secret, "summary": summary}
 
 
 def _part(part: dict[str, Any], place: int) -> dict[str, Any]:

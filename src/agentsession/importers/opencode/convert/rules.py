@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from agentsession.wire import Foreign, Media, Profile
+from agentsession.wire import Foreign, Media, Profile, References
 
 Version = tuple[int, int, int]
 
@@ -111,11 +111,14 @@ def profile_of(release: str) -> Profile:
         lead = "Attached image(s) from tool result:"
     foreign = Foreign.WHOLE if version < (1, 1, 30) else Foreign.BARE
     late = version >= (1, 14, 0)
+    references = References.NEVER
+    if version <= (1, 1, 16):
+        references = References.BY_MODEL if version < (1, 0, 142) else References.BY_PROVIDER
     return Profile(
         name=f"opencode {release}".strip(),
         foreign=Foreign.TEXT if late else foreign,
         space_renamed=version > (1, 1, 16),
-        references=version <= (1, 1, 16),
+        references=references,
         media=media,
         media_lead=lead,
         reasoning_member="reasoning_content" if version >= (1, 1, 50) else "",
