@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import sqlite3
@@ -292,7 +293,7 @@ def releases(result: Converted) -> list[str]:
     ("version", "tree", "late", "expected"),
     [
         ("1.2.27", False, (0, 1, 2), ["1.2.27", "1.2.27", "1.2.27"]),
-        ("1.2.27", False, (2,), ["1.2.27", "1.2.27", "1.14.0"]),
+        ("1.2.27", False, (2,), ["1.2.27", "1.2.27", "1.18.0"]),
         ("1.2.27", False, (1,), ["1.2.27", "1.2.27", "1.2.27"]),
         ("1.1.65", True, (2,), ["1.1.65", "1.1.65", "1.1.65"]),
         ("1.0.98", True, (2,), ["1.0.98", "1.0.98", "1.1.65"]),
@@ -555,3 +556,57 @@ def test_another_programs_database_is_refused_once(tmp_path: Path) -> None:
     work = [Work(importer, importer.find([RECORDINGS / "1.2.27-errors"]))]
     with pytest.raises(ags.errors.AgentSessionError, match="not one of sessions"):
         import_sessions(work, other)
+
+
+def ran(tool: str, status: str = "completed", **state: Any) -> dict[str, Any]:
+    """A call of a tool, with what is told of it."""
+    return {**called(status, **{"output": "o", **state}), "tool": tool}
+
+
+@pytest.mark.parametrize(
+    ("version", "part", "expected"),
+    [
+        ("1.0.185", ran("read", metadata={"preview": "p", "truncated": False}), "1.1.0"),
+        ("1.0.185", ran("list", metadata={"truncated": False}), "1.0.185"),
+        ("1.1.31", ran("read", metadata={"truncated": False, "loaded": []}), "1.1.32"),
+        ("1.15.0", ran("read", metadata={"loaded": [], "display": {}}), "1.18.0"),
+        ("1.15.0", ran("bash", metadata={"exit": 0, "truncated": False}), "1.18.0"),
+        ("1.15.0", ran("bash", metadata={"exit": 0, "description": "d"}), "1.15.0"),
+        # What a user ran has no exit code.
+        ("1.15.0", ran("bash", metadata={"output": "o"}), "1.15.0"),
+        ("1.13.0", ran("read", "error", error="File not found: /a"), "1.18.0"),
+        ("1.13.0", ran("read", "error", error="Error: File not found: /a"), "1.13.0"),
+    ],
+)
+def test_what_is_told_of_a_tool_is_of_its_release(
+    version: str, part: dict[str, Any], expected: str
+) -> None:
+    built = Build()
+    built.user("Go")
+    built.answer(part, finish="tool-calls")
+    generation = G1 if version[:4] in {"1.0.", "1.1."} else G2
+    if generation is G2:
+        built.records[1] = reordered(built.records[1])
+    assert releases(from_store(built, version=version, generation=generation)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("later", "expected"), [("1.14.41", "1.14.41"), ("1.2.27", "1.18.0"), ("1.18.33", "1.18.0")]
+)
+def test_a_late_message_is_none_newer_than_the_next_session(later: str, expected: str) -> None:
+    built = Build()
+    built.user("Go")
+    built.answer(said("Yes"), finish="stop")
+    built.records[1] = reordered(built.records[1])
+    built.user("And")
+    built.answer(said("No"))
+    built.records[3] = reordered(built.records[3])
+    first = native(version="1.2.1")
+    early = Build()
+    early.user("Old")
+    early.answer(said("Old"))
+    second = dataclasses.replace(first, id="ses_b", version=later, created=built.at + 1000)
+    records = [*early.records[:2], *built.records]
+    store = Memory(session_list=[first, second], messages_of={"ses_a": records, "ses_b": []})
+    with convert.Source(stores=[store]) as source:
+        assert releases(convert.convert(source, "ses_a"))[-1] == expected

@@ -8,7 +8,7 @@ Spec: opencode 12.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -140,14 +140,17 @@ class Timeline:
         newest = LAST_TREE if self._session.generation == G1 else None
         for place, record in enumerate(self._records):
             in_use = bisect_right(created, self._times[place])
-            # No hint says more than that.
-            known = hint(record) if version < _LATE else UNKNOWN
+            ran = version
             if in_use:
-                known = max(known, self._releases[in_use - 1][1])
+                ran = max(ran, self._releases[in_use - 1][1])
             if self._since_tables is not None and place >= self._since_tables:
-                known = max(known, (1, 2, 0))
+                ran = max(ran, (1, 2, 0))
+            # No hint says more than that.
+            known = hint(record) if ran < _FIRST_SHOWN else UNKNOWN
             if order.late_from is not None and place >= order.late_from:
                 known = max(known, _LATE)
+            known = self._late(known, in_use) if known > ran and known >= _LATE else known
+            known = max(ran, known)
             if newest is not None:
                 known = min(known, newest)
             if place in order.early:
@@ -158,6 +161,19 @@ class Timeline:
         if inferred:
             self._accounts.find("release-inferred", self._session.id)
         return found
+
+    def _late(self, known: Version, in_use: int) -> Version:
+        """Return the release a message is taken to be of that one since 1.14 made.
+
+        That is one of the last, but none newer than the one that created the next session.
+
+        Args:
+            known: the oldest release that it can be.
+            in_use: how many sessions were created before it.
+        """
+        later = [version for _, version in self._releases[in_use:] if version >= known]
+        likely = later[0] if later else _LIKELY
+        return max(known, min(likely, _LIKELY))
 
     @cached_property
     def _order(self) -> _Order:
@@ -186,6 +202,13 @@ class Timeline:
 
 _EARLY: Final[Version] = (1, 3, 2)
 _LATE: Final[Version] = (1, 14, 0)
+_LIKELY: Final[Version] = (1, 18, 0)
+"""The release that is taken where all since 1.14 can have made a message: most came later."""
+_FIRST_SHOWN: Final[Version] = (1, 17, 0)
+_READ: Final[tuple[tuple[str, Version], ...]] = (("display", _FIRST_SHOWN), ("loaded", (1, 1, 32)))
+"""What is told of a file that was read, and about the first release that did, newest first."""
+_MEASURED: Final = frozenset({"bash", "invalid", "read", "todowrite"})
+"""Tools of which 1.1 began to tell whether their output was cut."""
 _FIRST_AGENT: Final[Version] = (1, 0, 162)
 """The first release seen to write which agent an assistant's message is of."""
 
@@ -208,32 +231,44 @@ def hint(record: MessageRecord) -> Version:
     info = record.info
     if info is None:
         return UNKNOWN
-    asked = False
+    asked, known = False, UNKNOWN
     for found in record.parts:
         part = found.part
         if part is None:
             continue
         kind = part.value.get("type")
         if kind == names.PART_TOOL:
-            state = part.value.get("state")
-            if (
-                isinstance(state, dict)
-                and state.get("status") == names.TOOL_ERROR
-                and "raw" in state
-            ):
-                return _LATE
+            state = _object(part.value.get("state"))
+            known = max(known, _ran(part.value, state))
         elif kind == names.PART_COMPACTION:
             asked = True
             if part.tail_start_id != "":
-                return _LATE
+                known = max(known, _LATE)
     if info.role == names.ROLE_ASSISTANT:
         members = info.value
         if "total" in _object(members.get("tokens")):
-            return (1, 1, 0)
-        return _FIRST_AGENT if values.string(members.get("agent")) else UNKNOWN
+            return max(known, (1, 1, 0))
+        return max(known, _FIRST_AGENT) if values.string(members.get("agent")) else known
     if info.model is not None and info.model.variant:
-        return _LATE
-    return (1, 0, 98) if asked else UNKNOWN
+        return max(known, _LATE)
+    return max(known, (1, 0, 98)) if asked else known
+
+
+def _ran(part: Mapping[str, Any], state: Mapping[str, Any]) -> Version:
+    """Return the oldest release that can have run a tool."""
+    tool, told = part.get("tool"), _object(state.get("metadata"))
+    if state.get("status") == names.TOOL_ERROR:
+        unnamed = tool == "read" and values.string(state.get("error")).startswith("File not found")
+        return _LATE if unnamed or "raw" in state else UNKNOWN
+    if state.get("status") != names.TOOL_COMPLETED:
+        return UNKNOWN
+    if tool == "read":
+        for name, version in _READ:
+            if name in told:
+                return version
+    if tool == "bash" and "exit" in told and "description" not in told:
+        return _FIRST_SHOWN
+    return (1, 1, 0) if tool in _MEASURED and "truncated" in told else UNKNOWN
 
 
 def _object(value: object) -> dict[str, Any]:
