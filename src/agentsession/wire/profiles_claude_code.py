@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agentsession import text as json_text
@@ -27,6 +27,19 @@ EXTENSION: Final = "anthropic:"
 """How the type of an item begins that stands for a block no item type fits."""
 
 _NOT_OFFERED: Final = "No such tool available"
+_RENAMED: Final = (
+    ("Task", "Agent", (2, 1, 63), (10, 0, 0)),
+    ("KillShell", "TaskStop", (2, 1, 51), (2, 1, 300)),
+    ("KillBash", "TaskStop", (2, 1, 160), (2, 1, 300)),
+    ("AgentOutputTool", "TaskOutput", (2, 1, 51), (2, 1, 277)),
+    ("BashOutputTool", "TaskOutput", (2, 1, 51), (2, 1, 277)),
+    ("BashOutput", "TaskOutput", (2, 1, 160), (2, 1, 277)),
+)
+"""Names of tools that were changed, and in which releases a call by the old one had the new one.
+
+A tool that is not on offer as such, as some are not in later releases, has no new name.
+"""
+
 _VERSION: Final = re.compile(r"(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?", re.ASCII)
 
 
@@ -39,6 +52,8 @@ class ClaudeCodeProfile(Profile):
         blank_texts: an assistant's blank texts are sent.
         blank_answers: so are answers that are nothing else.
         bare_calls: the names of tools whose arguments are sent as ``{}`` where they were on offer.
+        renamed: tools that are called by another name by now, each with that name: calls that
+            were made by the old one are sent with the new one.
         named_media: the types of blocks that are sent as their names, ``[image]``, once an
             answer has followed them.
     """
@@ -47,6 +62,7 @@ class ClaudeCodeProfile(Profile):
     blank_texts: bool = False
     blank_answers: bool = False
     bare_calls: frozenset[str] = frozenset()
+    renamed: Mapping[str, str] = field(default_factory=dict, hash=False)
     named_media: frozenset[str] = frozenset()
 
 
@@ -68,6 +84,7 @@ def claude_code_profile(release: str) -> ClaudeCodeProfile:
         blank_texts=version < (2, 1, 94),
         blank_answers=version < (2, 1, 45),
         bare_calls=frozenset({"ExitPlanMode"}) if plans else frozenset(),
+        renamed={old: new for old, new, first, end in _RENAMED if first <= version < end},
         named_media=frozenset(named),
     )
 
@@ -148,6 +165,8 @@ def _blocks(
     if is_bare and item.call_id not in refused:
         return role, [{**block, "input": {}} for block in blocks_of(item, piece.origin)]
     blocks = blocks_of(item, piece.origin)
+    if item.type == "function_call" and item.name in profile.renamed:
+        return role, [{**block, "name": profile.renamed[item.name]} for block in blocks]
     if role == "assistant" and item.type == "message" and not profile.blank_texts:
         blocks = [block for block in blocks if str(block.get("text", "x")).strip()]
     return role or "user", blocks

@@ -339,13 +339,14 @@ class Conversion:
         node = self.extend(self.base(stretch), tail, answer.first)
         resumed = self.sending.resumed(stretch, rules, answer)
         if resumed or not self._speaks_alike(stretch, answer) or self._tells_more(stretch, answer):
-            strict = resumed and rules.loader_follows_parents
-            how = {"turns": turns, "strict": strict, "by_time": resumed and not strict}
+            if resumed:
+                stretch = self.sending.stretch(answer, loaded=True)
+            how = {"turns": turns, "loaded": resumed}
             keys = self.sending.whole_keys(stretch, until, rules, file, **how)
             if keys and keys != self.draft.keys_at(node)[0]:
                 # A resume lost some, took a notice for an answer, or another kind of model is
                 # told in another way. Spec: claude-code 5.1, 5.2, 5.4.
-                if strict:
+                if resumed and rules.loads_chain:
                     self.accounts.find("lost-by-loader", answer.first.where)
                 whole = self.sending.whole(stretch, until, rules, file, **how)
                 node = self.fold(node, whole, answer.first)

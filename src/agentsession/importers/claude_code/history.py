@@ -36,7 +36,12 @@ class Stretch:
 
 
 def stretch_to(
-    transcript: Transcript, start: Record | None, answer: Answer | None, *, copies: bool = False
+    transcript: Transcript,
+    start: Record | None,
+    answer: Answer | None,
+    *,
+    copies: bool = False,
+    live: bool = True,
 ) -> Stretch:
     """Return what lies between a place in the tree and the answer before it.
 
@@ -45,6 +50,8 @@ def stretch_to(
         start: the record to go up from, itself included.
         answer: the answer whose own records are passed over.
         copies: go up the chain that the copies have, not that of what they are copies of.
+        live: as the process had it that wrote it: what only shows progress may hang below an
+            older record than what was there when it was written.
     """
     chain: list[Record] = []
     before: Answer | None = None
@@ -71,7 +78,8 @@ def stretch_to(
         if at.is_boundary:
             boundary = at
             break
-        at = transcript.parent_in_file(at) if copies else transcript.parent(at)
+        written = transcript.written_before(at) if live and not copies else None
+        at = written or (transcript.parent_in_file(at) if copies else transcript.parent(at))
     chain.reverse()
     return Stretch(before, boundary, tuple(chain), progress, end)
 

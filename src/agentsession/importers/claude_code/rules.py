@@ -77,7 +77,16 @@ class Rules:
     @property
     def loader_follows_parents(self) -> bool:
         """A resume keeps only the one of several parallel calls that the chain runs through."""
-        return (2, 1, 2) <= self.version < (2, 1, 80)
+        return self.version >= (2, 1, 2) and self.loads_chain
+
+    @property
+    def loads_chain(self) -> bool:
+        """A process that goes on from another release's records keeps the chain alone.
+
+        What releases up to 2.1.1 write themselves is one line, of which a chain leaves nothing
+        out.
+        """
+        return self.version < (2, 1, 80)
 
     @property
     def loader_adds_by_time(self) -> bool:

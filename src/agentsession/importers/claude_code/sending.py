@@ -81,11 +81,17 @@ class Sending:
         self._own = own
         self._untimely: bool | None = None
         self._turns = _turns(transcript)
-        self._sent: dict[tuple[int, Rules, int, bool, bool, bool], list[Hashable]] = {}
+        self._sent: dict[tuple[int, Rules, int, bool, bool], list[Hashable]] = {}
 
-    def stretch(self, answer: Answer) -> Stretch:
-        """Return what lies between an answer's request and the answer before it."""
-        return stretch_to(self._transcript, self._transcript.parent(answer.first), answer)
+    def stretch(self, answer: Answer, *, loaded: bool = False) -> Stretch:
+        """Return what lies between an answer's request and the answer before it.
+
+        Args:
+            answer: the answer.
+            loaded: as a new process reads it from the file.
+        """
+        start = self._transcript.parent(answer.first)
+        return stretch_to(self._transcript, start, answer, live=not loaded)
 
     def copied(self, stretch: Stretch, rules: Rules, answer: Answer) -> Stretch | None:
         """Return the same as a copy has it that an answer's turn went on from.
@@ -120,8 +126,7 @@ class Sending:
         file: int,
         *,
         turns: bool = True,
-        strict: bool = False,
-        by_time: bool = False,
+        loaded: bool = False,
     ) -> Tail:
         """Return what was sent after the request of the answer before.
 
@@ -131,9 +136,9 @@ class Sending:
             rules: the rules of the release that sent it.
             file: the file in which it was sent.
             turns: whether it could hold messages of role ``system`` in its midst.
-            strict: only what the chain runs through was still known.
-            by_time: what it passes by was added by a resume, in the order of its times.
+            loaded: a new process had read it from the file.
         """
+        strict = loaded and rules.loads_chain
         tail = Tail([], [], [], [], stretch.through_progress)
         before = stretch.before
         if before is None and stretch.boundary is None and self._prompt is not None:
@@ -141,7 +146,8 @@ class Sending:
         if before is not None:
             kept = sent_blocks(before, until, rules, resumed=strict)
             if strict:
-                kept = self._chained(before, stretch, kept)
+                kept, among = self._chained(before, stretch, kept)
+                stretch = replace(stretch, chain=(*among, *stretch.chain))
             for record in kept:
                 tail.pieces += self._units.of(record)
             tail.sent += kept
@@ -153,7 +159,7 @@ class Sending:
             file,
             kept,
             strict=strict,
-            by_time=by_time,
+            by_time=loaded and rules.loader_adds_by_time,
             in_order=rules.hooks_between_results,
         )
         if strict and before is not None:
@@ -163,16 +169,24 @@ class Sending:
         self._compose(tail, records, set(kept), rules, file, turns=turns)
         return tail
 
-    def _chained(self, before: Answer, stretch: Stretch, kept: list[Record]) -> list[Record]:
-        """The blocks of an answer, and of its calls, that a chain of parents runs through."""
+    def _chained(
+        self, before: Answer, stretch: Stretch, kept: list[Record]
+    ) -> tuple[list[Record], list[Record]]:
+        """The blocks of an answer that a chain of parents runs through, and the results among them.
+
+        Results may stand between two blocks: tools start while the answer still streams.
+        """
         start = stretch.chain[0] if stretch.chain else None
         at = self._transcript.parent(start) if start is not None else before.last
         chain: set[Record] = set()
-        while at is not None and self._transcript.answer_of(at) is before:
+        own = set(before.results)
+        while at is not None and (self._transcript.answer_of(at) is before or at in own):
             chain.add(at)
             at = self._transcript.parent(at)
-        settled = {call for record in stretch.chain for call in record.results}
-        return [r for r in kept if r in chain and all(call in settled for call in r.calls)]
+        among = [record for record in before.results if record in chain]
+        settled = {call for record in (*among, *stretch.chain) for call in record.results}
+        blocks = [r for r in kept if r in chain and all(call in settled for call in r.calls)]
+        return blocks, among
 
     def _compose(
         self,
@@ -232,6 +246,8 @@ class Sending:
 
     def resumed(self, stretch: Stretch, rules: Rules, answer: Answer) -> bool:
         """Return whether a new process lost, or put elsewhere, what the chain passes by."""
+        if changes_release(stretch, answer):
+            return True
         if not (rules.loader_follows_parents or (rules.loader_adds_by_time and self._unsorted())):
             return False
         records = self._transcript.records
@@ -255,16 +271,15 @@ class Sending:
         file: int,
         *,
         turns: bool = True,
-        strict: bool = False,
-        by_time: bool = False,
+        loaded: bool = False,
     ) -> list[Piece]:
         """Return all that was sent since the last compaction, put together anew.
 
         The arguments are those of :meth:`tail`.
         """
         tails = [
-            self.tail(at, place, rules, file, turns=turns, strict=strict, by_time=by_time)
-            for at, place in self._back(stretch, until, strict=strict)
+            self.tail(at, place, rules, file, turns=turns, loaded=loaded)
+            for at, place in self._back(stretch, until, rules, loaded=loaded)
         ]
         return [piece for tail in reversed(tails) for piece in tail.pieces]
 
@@ -276,21 +291,18 @@ class Sending:
         file: int,
         *,
         turns: bool = True,
-        strict: bool = False,
-        by_time: bool = False,
+        loaded: bool = False,
     ) -> list[Hashable]:
         """Return the keys of the units that :meth:`whole` returns, which has the same arguments.
 
         Those of earlier requests are remembered: a long session may be resumed many times.
         """
         parts: list[list[Hashable]] = []
-        for at, place in self._back(stretch, until, strict=strict):
-            told = place, rules, file, turns, strict, by_time
+        for at, place in self._back(stretch, until, rules, loaded=loaded):
+            told = place, rules, file, turns, loaded
             keys = self._sent.get(told)
             if keys is None:
-                tail = self.tail(
-                    at, place, rules, file, turns=turns, strict=strict, by_time=by_time
-                )
+                tail = self.tail(at, place, rules, file, turns=turns, loaded=loaded)
                 keys = self._sent[told] = [piece.key for piece in tail.pieces]
             parts.append(keys)
         return [key for keys in reversed(parts) for key in keys]
@@ -311,11 +323,14 @@ class Sending:
             parts.append(self.tail(stretch, before.first.index, rules, file).pieces)
         return [piece for part in reversed(parts) for piece in part]
 
-    def _back(self, stretch: Stretch, until: int, *, strict: bool) -> Iterator[tuple[Stretch, int]]:
+    def _back(
+        self, stretch: Stretch, until: int, rules: Rules, *, loaded: bool
+    ) -> Iterator[tuple[Stretch, int]]:
         """Yield a stretch with the place of its request, and those before it, newest first.
 
         A new process finds nothing above an answer that an agent's log has alone.
         """
+        strict = loaded and rules.loads_chain
         while True:
             before = stretch.before
             if strict and before is not None and before.first.file >= self._own:
@@ -324,7 +339,19 @@ class Sending:
             if before is None:
                 return
             until = before.first.index
-            stretch = self.stretch(before)
+            stretch = self.stretch(before, loaded=loaded)
+
+
+def changes_release(stretch: Stretch, answer: Answer) -> bool:
+    """Return whether an answer goes on from one that another release asked for.
+
+    That was another process, whatever else is known of processes.
+    """
+    before = stretch.before
+    if before is None:
+        return False
+    old, new = before.first.version, answer.first.version
+    return bool(old and new) and old != new
 
 
 def _turns(transcript: Transcript) -> dict[str, bool]:

@@ -108,12 +108,15 @@ class Transcript:
         self._owner: dict[str, Answer] = {}
         self._alike: dict[tuple[str, str, str], Record] = {}
         self._copied: dict[Record, set[int]] = {}
+        self._late: dict[Record, Record] = {}
         before: Record | None = None
         for index, record in enumerate(records):
             record.index = index
             if record.is_tree:
                 self._take(record, before)
-                if record.original is None:
+                if record.type == names.PROGRESS:
+                    self._take_progress(record, before)
+                elif record.original is None:
                     before = record
                 record.forget()
 
@@ -137,6 +140,14 @@ class Transcript:
             self._take_results(record)
         if parent is not None and (record.type == names.ATTACHMENT or record.is_local_command):
             self._beside.setdefault(parent, []).append(record)
+
+    def _take_progress(self, record: Record, before: Record | None) -> None:
+        """Note what was there when a record was written that only shows progress."""
+        parent = record.above
+        if before is None or parent is None or before.file != record.file:
+            return
+        if parent.index < before.index:
+            self._late[record] = before
 
     def _namesake(self, record: Record, known: Record) -> Record | None:
         """Return what a record is a copy of whose id something else has; ``None`` for nothing.
@@ -216,6 +227,15 @@ class Transcript:
         """Return the record above another one; copies are passed over."""
         found = (record.original or record).above
         return found.original or found if found is not None else None
+
+    def written_before(self, record: Record) -> Record | None:
+        """Return what was written last before a record that only shows progress.
+
+        Such a record hangs below the result it tells of, and may be written when the answer to
+        that is there; the next prompt hangs below it. ``None`` where it hangs below what was
+        last, and for any other record.
+        """
+        return self._late.get(record)
 
     def parent_in_file(self, record: Record) -> Record | None:
         """Return the record above another one as the file has it, be it a copy or not.
