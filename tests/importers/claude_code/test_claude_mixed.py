@@ -5,8 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from claude_files import Line, Log
-from test_claude_releases import LOADED, all_rebuilt, call, parallel, result, said, user
+from claude_files import Line, Log, RequestLog
+from test_claude_releases import (
+    LOADED,
+    all_rebuilt,
+    call,
+    parallel,
+    result,
+    said,
+    snapshot,
+    told,
+    user,
+)
+
+from agentsession.entries import ResponseEntry
+from agentsession.importers.claude_code.fidelity import sessions
+from agentsession.importers.claude_code.importer import ClaudeCode
+from agentsession.importers.claude_code.verify import verify
+from agentsession.wire import request_pieces
 
 
 def go_on(log: Log, version: str) -> None:
@@ -107,3 +123,105 @@ def test_a_tool_is_sent_by_its_new_name(tmp_path: Path, version: str, old: str, 
     ran = [user("Go"), said(call("t1", old)), user(result("t1", "one")), said("Done.")]
     renamed = [ran[0], said(call("t1", new)), *ran[2:], user("More")]
     all_rebuilt(tmp_path, {1: ran[:1], 2: ran[:3], 3: renamed})
+
+
+@pytest.mark.parametrize("version", ["2.0.56", "2.0.57"])
+def test_a_result_between_two_blocks_was_sent_there(tmp_path: Path, version: str) -> None:
+    log = Log(version="2.1.200")
+    log.user("u1", "Go")
+    log.call("a1", "msg_0001", "t1")
+    log.result("r1", "t1", "one")
+    log.call("a2", "msg_0001", "t2")
+    log.result("r2", "t2", "two")
+    log.say("a3", "msg_0002", "Done.")
+    go_on(log, version)
+    log.write(tmp_path)
+    results = result("t1", "one"), result("t2", "two")
+    joined = [said(call("t1"), call("t2")), user(*results)]
+    parted = [said(call("t1")), user(results[0]), said(call("t2")), user(results[1])]
+    after = [*(parted if version == "2.0.56" else joined), said("Done."), user("More")]
+    requests = {1: [user("Go")], 2: [user("Go"), *joined], 3: [user("Go"), *after]}
+    all_rebuilt(tmp_path, requests)
+
+
+@pytest.mark.parametrize("version", ["2.1.75", "2.1.76"])
+def test_what_a_compaction_kept_is_not_known_to_older_releases(
+    tmp_path: Path, version: str
+) -> None:
+    log = Log(version="2.1.200")
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "Long ago.")
+    kept = {"preservedMessages": {"anchorUuid": "s1", "uuids": ["a1"]}}
+    log.add("system", "b1", None, subtype="compact_boundary", compactMetadata=kept)
+    log.user("s1", "In short", isCompactSummary=True, isVisibleInTranscriptOnly=True)
+    log.user("u2", "On")
+    log.say("a2", "msg_0002", "Yes.")
+    go_on(log, version)
+    log.write(tmp_path)
+    summary, on = user("In short"), [user("On"), said("Yes."), user("More")]
+    whole = [summary, said("Long ago."), *on]
+    bare = [user("In short", "On"), *on[1:]]
+    all_rebuilt(
+        tmp_path,
+        {1: [user("Go")], 2: whole[:3], 3: bare if version == "2.1.75" else whole},
+    )
+
+
+def test_a_release_right_behind_a_compaction_sends_what_it_knows(tmp_path: Path) -> None:
+    log = Log(version="2.1.200")
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "Long ago.")
+    kept = {"preservedMessages": {"anchorUuid": "s1", "uuids": ["a1"]}}
+    log.add("system", "b1", None, subtype="compact_boundary", compactMetadata=kept)
+    log.user("s1", "In short", isCompactSummary=True, isVisibleInTranscriptOnly=True)
+    log.version = "2.1.45"
+    log.user("u2", "On")
+    log.say("a2", "msg_0002", "Yes.")
+    log.write(tmp_path)
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("In short", "On")]})
+
+
+@pytest.mark.parametrize(
+    ("version", "role"), [("2.1.200", ""), ("2.1.260", "user"), ("2.1.290", "system")]
+)
+def test_what_the_program_says_is_sent_by_releases_that_know_of_it(
+    tmp_path: Path, version: str, role: str
+) -> None:
+    log = Log(version="2.1.290")
+    log.user("u1", "Go")
+    told(log, "d1", "Today is Friday.", renderedRole="system")
+    snapshot(log, "n1", systemTurns=True)
+    log.say("a1", "msg_0001", "Done.")
+    snapshot(log, "n2", systemTurns=True, cliPrefix="A test.")
+    go_on(log, version)
+    log.write(tmp_path)
+    sessions_of = {
+        entry.response_id: request_pieces(session.path(entry.id))
+        for session in sessions(tmp_path)
+        for entry in session.entries
+        if isinstance(entry, ResponseEntry)
+    }
+    roles = [
+        piece.item.role
+        for piece in sessions_of["msg_0003"]
+        if "Friday" in str(piece.item.get("content"))
+    ]
+    assert roles == ([role] if role else [])
+
+
+@pytest.mark.parametrize("version", ["2.1.301", "2.1.302"])
+def test_what_a_digest_is_of(tmp_path: Path, version: str) -> None:
+    log = Log(version=version)
+    requests = RequestLog(log)
+    requests.PARAMS = {**requests.PARAMS, "safeguards": {"a": 1}}
+    log.user("u1", "Go")
+    name = requests.ask("q1", [user("Go")])
+    log.say("a1", "msg_0001", "Done.", requestRef=name)
+    log.write(tmp_path)
+    importer = ClaudeCode()
+    outcomes = [
+        one.outcome
+        for source in importer.find([tmp_path])
+        for one in verify(importer, source, log.session)
+    ]
+    assert outcomes == ["ok" if version == "2.1.301" else "mismatch"]

@@ -13,6 +13,7 @@ from typing import Any, Final
 from agentsession import text as json_text
 from agentsession.importers.claude_code.blocks import Block, content_blocks
 from agentsession.importers.claude_code.records import Record
+from agentsession.importers.claude_code.rules import UNKNOWN, Rules
 
 _TAGGED: Final = re.compile(r"(?s)\s*<system-reminder>\n?(.*?)\n?</system-reminder>\s*")
 
@@ -22,6 +23,22 @@ UNSENT: Final = frozenset(
     {SNAPSHOT, "command_permissions", "deferred_tools_record", "ultrathink_effort"}
 )
 """Attachments that are no text on the wire."""
+
+_NEW: Final = {
+    "task_reminder": (2, 1, 5),
+    "skill_listing": (2, 1, 23),
+    "deferred_tools_delta": (2, 1, 70),
+    "mcp_instructions_delta": (2, 1, 70),
+    "agent_listing_delta": (2, 1, 86),
+    "total_tokens_reminder": (2, 1, 176),
+    "environment": (2, 1, 252),
+    "model": (2, 1, 252),
+    "date": (2, 1, 252),
+    "session_context": (2, 1, 252),
+    "instructions": (2, 1, 252),
+    "remote_session_change": (2, 1, 252),
+}
+"""From which release on a kind of attachment is sent: older ones pass it over."""
 
 MEDIA: Final = frozenset({"image", "document"})
 
@@ -51,6 +68,11 @@ def kind_of(record: Record) -> str:
     value = record.value("attachment")
     kind = value.get("type") if isinstance(value, dict) else None
     return kind if isinstance(kind, str) else ""
+
+
+def is_known(kind: str, rules: Rules) -> bool:
+    """Return whether a release sends attachments of a kind that another one wrote."""
+    return rules.version >= _NEW.get(kind, UNKNOWN)
 
 
 def injected(record: Record) -> Injected | None:

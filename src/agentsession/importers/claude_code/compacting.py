@@ -108,13 +108,15 @@ class Compacting:
         forgotten.
         """
         held = {piece.key for piece in pieces}
+        told = {piece.key for piece in tail.pieces}
         summary = next((p.native_id for p in pieces), "")
         whole: list[Piece] = []
         placed = False
         for piece in tail.pieces:
             if piece.native_id == summary and not placed:
                 placed = True
-                whole += pieces
+                # A release that does not know of it sends nothing of what the compaction kept.
+                whole += [one for one in pieces if one.key in told]
             elif piece.key not in held:
                 whole.append(piece)
         if not placed:

@@ -15,6 +15,7 @@ from agentsession.errors import AgentSessionError
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.blocks import STORAGE_ONLY, content_blocks
 from agentsession.importers.claude_code.records import Record
+from agentsession.importers.claude_code.rules import Rules
 
 Message = dict[str, Any]
 
@@ -23,6 +24,8 @@ _KEPT: Final = 8
 _NOT_DIGESTED: Final = frozenset(
     {"metadata", "stream", "thread", "diagnostics", "safeguards", "data_flow"}
 )
+_SAFEGUARDS: Final = "safeguards"
+"""What 2.1.300 and 2.1.301 digested with the rest."""
 
 
 class CannotRebuild(Exception):
@@ -213,7 +216,10 @@ class RequestLog:
             CannotHash: when it has a number that JSON cannot say.
         """
         body = self.body(request)
-        told = {name: value for name, value in body.items() if name not in _NOT_DIGESTED}
+        left = _NOT_DIGESTED
+        if Rules.of(request.record.version).digests_safeguards:
+            left = left - {_SAFEGUARDS}
+        told = {name: value for name, value in body.items() if name not in left}
         return hashlib.sha256(canonical_json(told)).hexdigest()
 
 

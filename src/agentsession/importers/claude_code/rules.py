@@ -99,6 +99,26 @@ class Rules:
         return self.version >= (2, 1, 98)
 
     @property
+    def parts_answers(self) -> bool:
+        """Results that stand between the blocks of an answer are sent between them."""
+        return self.version < (2, 0, 57)
+
+    @property
+    def takes_system_turns(self) -> bool:
+        """Attachments can be sent as messages of role ``system``."""
+        return self.version > (2, 1, 280)
+
+    @property
+    def keeps_preserved(self) -> bool:
+        """What a compaction kept behind its summary, as the boundary names it, is sent."""
+        return self.version >= (2, 1, 76)
+
+    @property
+    def digests_safeguards(self) -> bool:
+        """The digest of a request is over its ``safeguards`` as well."""
+        return (2, 1, 300) <= self.version <= (2, 1, 301)
+
+    @property
     def prompt_hooks_sent(self) -> bool:
         """Texts of prompt hooks are sent although they are marked as shown only."""
         return self.version < (2, 0, 0)

@@ -15,6 +15,7 @@ from agentsession.importers.claude_code.attachments import (
     QUEUED,
     SNAPSHOT,
     injected,
+    is_known,
     is_whole_snapshot,
     kind_of,
 )
@@ -139,6 +140,7 @@ class Sending:
             loaded: a new process had read it from the file.
         """
         strict = loaded and rules.loads_chain
+        turns = turns and rules.takes_system_turns
         tail = Tail([], [], [], [], stretch.through_progress)
         before = stretch.before
         if before is None and stretch.boundary is None and self._prompt is not None:
@@ -148,10 +150,15 @@ class Sending:
             if strict:
                 kept, among = self._chained(before, stretch, kept)
                 stretch = replace(stretch, chain=(*among, *stretch.chain))
+                if rules.parts_answers:
+                    kept = sorted([*kept, *among], key=lambda record: record.index)
             for record in kept:
                 tail.pieces += self._units.of(record)
             tail.sent += kept
-        kept = preserved(self._transcript, stretch.boundary) if stretch.boundary else []
+        told = set(tail.sent)
+        kept = []
+        if stretch.boundary is not None and rules.keeps_preserved:
+            kept = preserved(self._transcript, stretch.boundary)
         records = gathered(
             self._transcript,
             stretch,
@@ -165,7 +172,11 @@ class Sending:
         if strict and before is not None:
             calls = {call for record in tail.sent for call in record.calls}
             owned = set(before.calls)
-            records = [r for r in records if not r.results or not owned & set(r.results) - calls]
+            records = [
+                r
+                for r in records
+                if r not in told and (not r.results or not owned & set(r.results) - calls)
+            ]
         self._compose(tail, records, set(kept), rules, file, turns=turns)
         return tail
 
@@ -212,7 +223,7 @@ class Sending:
                 tail.pieces += self._units.of(record)
                 continue
             if record.type == names.ATTACHMENT:
-                self._attach(tail, turn if turns else None, record)
+                self._attach(tail, turn if turns else None, record, rules)
                 continue
             if not is_sent(record, rules, file):
                 tail.beside.append(record)
@@ -224,13 +235,13 @@ class Sending:
             (tail.sent if pieces else tail.beside).append(record)
         flush()
 
-    def _attach(self, tail: Tail, turn: list[Record] | None, record: Record) -> None:
+    def _attach(self, tail: Tail, turn: list[Record] | None, record: Record, rules: Rules) -> None:
         """Add an attachment, to the system's turn where the request has one."""
         kind = kind_of(record)
         if kind == SNAPSHOT:
             tail.snapshots.append(record)
             return
-        told = injected(record)
+        told = injected(record) if is_known(kind, rules) else None
         if told is None:
             tail.beside.append(record)
         elif told.role == "system" and turn is not None and kind == QUEUED:
