@@ -225,3 +225,20 @@ def test_what_a_digest_is_of(tmp_path: Path, version: str) -> None:
         for one in verify(importer, source, log.session)
     ]
     assert outcomes == ["ok" if version == "2.1.301" else "mismatch"]
+
+
+def test_an_agent_that_was_begun_as_another_sessions(tmp_path: Path) -> None:
+    """The process took another session up while its agents were on their way."""
+    log = Log(version="2.1.2")
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "Done.")
+    log.write(tmp_path)
+    for session, number in (("22222222-2222-4333-8444-555555555555", 0), (log.session, 2)):
+        one = Log(session, version="2.1.2")
+        stamp = {"isSidechain": True, "agentId": "aa"}
+        if number:
+            one.say("w2", "msg_0002", "Ready.", parent="w1", **stamp)
+        else:
+            one.user("w1", "Warmup", **stamp)
+        one.write(tmp_path, f"{session}/subagents/agent-aa")
+    all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("Warmup")]})

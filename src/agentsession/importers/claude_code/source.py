@@ -206,6 +206,7 @@ class Sources:
         prompt = self._prompt_of(call) if log.unprompted else ""
         if log.unprompted and not call and self._was_warmed_up(log, parent):
             prompt = names.WARMUP
+        prompt = prompt or self._begun_elsewhere(log)
         owner = log.session or (_session_folder(log.path) or log.name)
         name = agent_session(parent.id if parent is not None else owner, log.agent)
         if name in self.conversations:
@@ -222,6 +223,16 @@ class Sources:
         )
         _diverge(new, folder)
         return new
+
+    def _begun_elsewhere(self, log: Log) -> str:
+        """What an agent was asked whose log goes on from another one of the same agent.
+
+        A process that resumes a session can have begun agents as another one's.
+        """
+        if log.prompt or not log.above:
+            return ""
+        every = (o for o in self.logs if o.is_agent and o.agent == log.agent and o is not log)
+        return next((other.prompt for other in every if other.end == log.above), "")
 
     def _was_warmed_up(self, log: Log, parent: Conversation | None) -> bool:
         """Whether an agent can only be one that the program started by itself.
