@@ -173,14 +173,75 @@ def test_json_that_was_cut_is_no_json_any_more() -> None:
     assert words.startswith('Total output lines: 1\n\n{"output":"aaa')
 
 
-@pytest.mark.parametrize(("version", "is_text"), [((0, 122), True), ((0, 125), False)])
-def test_outputs_of_patches_are_text_up_to_0_124(version: tuple[int, ...], is_text: bool) -> None:
+@pytest.mark.parametrize(
+    ("model", "version", "is_text"),
+    [
+        ("gpt-5-codex", (0, 44), False),
+        ("gpt-5-codex", (0, 45), True),
+        ("gpt-5-codex", (0, 122), True),
+        ("gpt-5-codex", (0, 123), False),
+        ("gpt-5.1-codex-max", (0, 53), False),
+        ("gpt-5.1-codex-max", (0, 58), True),
+        ("gpt-5.1", (0, 101), True),
+        ("gpt-5.2", (0, 66), False),
+        ("gpt-5.2", (0, 72), True),
+        ("gpt-5.3-codex", (0, 98), False),
+        ("gpt-5.3-codex", (0, 131), True),
+        ("gpt-5.4-mini", (0, 111), False),
+        ("some/gpt-5.4-mini", (0, 113), True),
+        ("gpt-5.5", (0, 131), True),
+        ("gpt-5.5", (0, 132), False),
+        ("gpt-oss-20b", (0, 105), True),
+        ("codex-mini-latest", (0, 101), False),
+        ("gpt-5", (0, 101), False),
+    ],
+)
+def test_outputs_are_text_for_models_whose_patch_tool_takes_text(
+    model: str, version: tuple[int, ...], *, is_text: bool
+) -> None:
     stored = '{"output":"Success.","metadata":{"exit_code":0,"duration_seconds":0.0}}'
     call = {"type": "custom_tool_call", "call_id": "c", "name": "apply_patch", "input": ""}
     item = {"type": "custom_tool_call_output", "call_id": "c", "output": stored}
-    words = lowered([call, item], version)[1]["output"]
+    words = lowered([call, item], version, model)[1]["output"]
     text = "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess."
     assert words == (text if is_text else stored)
+
+
+@pytest.mark.parametrize(
+    ("model", "version", "cut"),
+    [
+        ("gpt-5-codex", (0, 145), "…8000 chars truncated…"),
+        ("gpt-5-codex", (0, 171), "…8000 chars truncated…"),
+        ("gpt-5.4", (0, 145), ""),
+        ("gpt-5.4", (0, 160), "…8000 chars truncated…"),
+        ("gpt-5.5", (0, 160), ""),
+        ("gpt-6.2-sol", (0, 171), ""),
+    ],
+)
+def test_what_older_releases_stored_whole_is_cut_by_those_that_go_on(
+    model: str, version: tuple[int, ...], cut: str
+) -> None:
+    own = "c" * 6_000 + "…44 chars truncated…" + "d" * 5_900
+    items = [
+        {**CALL, "call_id": "old"},
+        {"type": "function_call_output", "call_id": "old", "output": "a" * 20_000},
+        {**CALL, "call_id": "own"},
+        {"type": "function_call_output", "call_id": "own", "output": own},
+    ]
+    pieces = [wire.Piece(Item(one), wire.Origin()) for one in items]
+    profile = codex_profile(version, model, whole=True)
+    _, old, _, new = wire.responses_input(pieces, wire.Target("p", model), profile)
+    assert old["output"] == ("a" * 6_000 + cut + "a" * 6_000 if cut else "a" * 20_000)
+    assert new["output"] == own
+
+
+@pytest.mark.parametrize(
+    ("version", "has_id"), [((0, 115), True), ((0, 140), True), ((0, 145), False), ((0, 150), True)]
+)
+def test_a_made_image_has_its_id(version: tuple[int, ...], *, has_id: bool) -> None:
+    made = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "AA"}
+    (item,) = lowered([made], version)
+    assert ("id" in item) is has_id
 
 
 @pytest.mark.parametrize(("version", "has_id"), [((0, 145), False), ((0, 146, 1), True)])

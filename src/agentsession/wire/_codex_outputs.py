@@ -22,6 +22,9 @@ _LINES: Final = re.compile(r"Total output lines: (\d+)\n\n?")
 _OMITTED: Final = re.compile(r"\[\.\.\. omitted \d+ of (\d+) lines \.\.\.\]")
 _SHORTENED: Final = re.compile(r"…\d+ (chars|tokens) truncated…")
 _SPARE: Final = (6, 5)
+_NOTE: Final = 100
+"""More bytes than the note of a cut has."""
+
 _TOKEN: Final = 4
 _MOST_BYTES: Final = 10_240
 _MOST_LINES: Final = 256
@@ -80,6 +83,26 @@ def shortened_again(items: Items, *, tokens: bool) -> Items:
     return [_with_output(item, lambda output: _again(output, tokens=tokens)) for item in items]
 
 
+def shortened_whole(items: Items, limit: Limit, *, tokens: bool) -> Items:
+    """Return items of a thread that was begun when outputs were still stored whole.
+
+    Args:
+        items: the items.
+        limit: what the model takes of an output, by who went on with the thread.
+        tokens: see :func:`shortened_again`.
+    """
+
+    def change(output: Any) -> Any:
+        long = isinstance(output, str) and len(output.encode("utf-8", "replace")) > (
+            limit.bytes + _NOTE
+        )
+        if not long and _noted(output) is not None:
+            return _again(output, tokens=tokens)
+        return _within(output, limit)
+
+    return [_with_output(item, change) for item in items]
+
+
 def in_lines(items: Items) -> Items:
     """Return items with their outputs as a history of 0.53 to 0.58 holds them."""
     return [
@@ -133,9 +156,14 @@ def _is_text(part: Any) -> bool:
     return isinstance(part, dict) and isinstance(part.get("text"), str)
 
 
-def _again(output: Any, *, tokens: bool) -> Any:
+def _noted(output: Any) -> re.Match[str] | None:
+    """The note of a cut in an output."""
     texts = [output] if isinstance(output, str) else [p["text"] for p in output if _is_text(p)]
-    noted = next((found for words in texts if (found := _SHORTENED.search(words))), None)
+    return next((found for words in texts if (found := _SHORTENED.search(words))), None)
+
+
+def _again(output: Any, *, tokens: bool) -> Any:
+    noted = _noted(output)
     if noted is None:
         return output
     in_tokens = noted[1] == "tokens"

@@ -11,18 +11,22 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from agentsession.wire._codex_chat import chat_of
+from agentsession.wire._codex_models import in_tokens, reads_text
 from agentsession.wire._codex_outputs import (
     Limit,
     in_lines,
     limit_of,
     shortened,
     shortened_again,
+    shortened_whole,
     structured,
 )
 from agentsession.wire.origin import Piece, Target
 from agentsession.wire.profile import Profile, Wire
 
 _PASSTHROUGH: Final = "internal_chat_message_metadata_passthrough"
+_IMAGE_MADE: Final = "image_generation_call"
+
 _POLICY: Final = 10_000
 _NO_POLICY: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -35,6 +39,7 @@ class CodexProfile(Profile):
 
     Attributes:
         ids: items are sent with their ids.
+        images: an image that a model made is sent with its id, whatever ``ids`` says.
         passthrough: what the release keeps beside an item for its own provider is sent.
         freeform: outputs of the shell that are stored as JSON are sent as text.
         doubled: a streamed text went into the history beside the final item.
@@ -49,6 +54,7 @@ class CodexProfile(Profile):
     """
 
     ids: bool = True
+    images: bool = False
     passthrough: bool = False
     freeform: bool = False
     doubled: bool = False
@@ -67,6 +73,8 @@ class CodexProfile(Profile):
         items = [piece.item.to_dict() for piece in pieces]
         if self.lines:
             items = in_lines(items)
+        elif self.limit is not None and self.noted:
+            items = shortened_whole(items, self.limit, tokens=self.noted == "tokens")
         elif self.limit is not None:
             items = shortened(items, self.limit)
         elif self.noted:
@@ -92,7 +100,7 @@ class CodexProfile(Profile):
 
     def _sent(self, item: dict[str, Any]) -> dict[str, Any]:
         gone = set()
-        if not self.ids:
+        if not self.ids and not (self.images and item.get("type") == _IMAGE_MADE):
             gone.add("id")
         if not self.passthrough:
             gone.add(_PASSTHROUGH)
@@ -109,6 +117,8 @@ def codex_profile(
     model: str = "",
     provider: str = "",
     policy: Mapping[str, Any] = _NO_POLICY,
+    *,
+    whole: bool = False,
 ) -> CodexProfile:
     """Return the spelling of a release.
 
@@ -117,18 +127,21 @@ def codex_profile(
         model: who was asked: some models are given shell outputs as text.
         provider: the provider's name.
         policy: the ``truncation_policy`` of the turn, where the release recorded one.
+        whole: the thread holds outputs of releases that stored them whole.
     """
+    held = whole and version >= (0, 145)
     noted = "" if version < (0, 145) else "bytes" if version < (0, 151) else "tokens"
     return CodexProfile(
         name="codex/" + ".".join(str(number) for number in version),
         ids=version < (0, 34) or version >= (0, 146),
+        images=version < (0, 145),
         passthrough=provider.lower() == "openai" and version >= (0, 145),
-        freeform=(0, 45) <= version < (0, 125) and "codex" in model,
+        freeform=reads_text(model, version),
         doubled=version < (0, 34),
         details=version < (0, 171),
         grouped=version >= (0, 78),
         lines=(0, 53) <= version < (0, 59),
-        limit=_limit(version, model, policy) if (0, 59) <= version < (0, 145) else None,
+        limit=_limit(version, model, policy) if (0, 59) <= version < (0, 145) or held else None,
         noted=noted,
     )
 
@@ -139,7 +152,7 @@ def _limit(version: tuple[int, ...], model: str, policy: Mapping[str, Any]) -> L
     said = limit_of(policy.get("mode"), policy.get("limit"), again=again)
     if said is not None:
         return said
-    tokens = "codex" in model and version < (0, 123)
+    tokens = ("codex" in model and version < (0, 123)) or in_tokens(model, version)
     return limit_of("tokens" if tokens else "bytes", _POLICY, again=again)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from codex_files import (
+    OTHER,
     Lines,
     called,
     codes,
@@ -221,6 +222,7 @@ def test_a_newer_release_that_goes_on_spells_as_it_does(tmp_path: Path) -> None:
         (said("user", "Hi", id=None), ""),
         (said("assistant", "Hi", id="msg_1"), ""),
         (returned("c1"), ""),
+        (context(current_date="2026-11-30"), "0.107.0"),
         (context(), ""),
         (event("task_started"), ""),
     ],
@@ -366,6 +368,50 @@ def test_a_resume_tells_the_context_of_a_rebuilt_history_by_its_own_settings(
     assert codes(converted) >= {"history-rebuilt", "history-folded"}
 
 
+@pytest.mark.parametrize(
+    ("more", "is_told"),
+    [({}, True), ({"current_date": "2026-11-30"}, False), ({"approvals_reviewer": "u"}, False)],
+)
+def test_a_newer_release_rebuilds_a_history_without_context(
+    tmp_path: Path, more: dict[str, str], *, is_told: bool
+) -> None:
+    """From 0.107 on it tells the context behind the history alone."""
+    begun, now = told("a", "r", "a"), told("b", "s", "b")
+    lines = [meta(version="0.101.0"), *begun, *asked("one", 10)]
+    lines += [line("compacted", {"message": LEAD}), *asked("two", 20), *now, context(**more)]
+    write(tmp_path, [*lines, *asked("three", 30)])
+    second, third = requests(convert(tmp_path))[1:]
+    assert second == [*words_of(begun), "one", LEAD, "two"]
+    before = words_of(now) if is_told else []
+    assert third == [*before, "one", LEAD, "two", "A", *words_of(now), "three"]
+
+
+@pytest.mark.parametrize("is_fork", [False, True])
+def test_a_thread_that_was_begun_with_whole_outputs_says_so(
+    tmp_path: Path, *, is_fork: bool
+) -> None:
+    old = meta(version="0.115.0", **({"id": OTHER} if is_fork else {}))
+    lines = [old, event("task_started", turn_id="t"), context(turn_id="t"), said("user", "Go")]
+    lines += [called("c1"), counters(10, 10), returned("c1", "a" * 20_000), *answered("Yes.", 20)]
+    lines += [event("task_complete", turn_id="t")]
+    newer = {"approvals_reviewer": "user", "turn_id": "t2"}
+    last = [event("task_started", turn_id="t2"), context(**newer), said("user", "On")]
+    last += answered("Well.", 30)
+    lines += [{**entry, "timestamp": "2026-11-30T20:52:44.000Z"} for entry in last]
+    made = [meta(version="0.171.0", forked_from_id=OTHER)] if is_fork else []
+    write(tmp_path, [*made, *lines])
+    converted = convert(tmp_path)
+    found = responses(converted)[-1]
+    assert found.unknown["codex"]["whole_outputs"] is True
+    sent = wire.responses_input(
+        wire.request_pieces(converted.session.path(found.id)),
+        wire.target_of(found),
+        profile_of_response(found),
+    )
+    (output,) = [item["output"] for item in sent if "output" in item]
+    assert output == "a" * 6_000 + "…8000 chars truncated…" + "a" * 6_000
+
+
 def test_a_resume_by_the_same_settings_changes_no_history(tmp_path: Path) -> None:
     begun = told("a", "r", "a")
     lines = [meta(version="0.101.0"), *begun, *asked("one", 10)]
@@ -482,6 +528,19 @@ def test_a_compaction_keeps_the_text_alone(tmp_path: Path, opening: str) -> None
     assert requests(converted)[-1] == ["See<image></image>", LEAD, "two"]
     kept = converted.session.context().items[0]
     assert b"input_image" not in kept.json_text
+
+
+def test_a_compaction_keeps_an_image_alone_as_no_words(tmp_path: Path) -> None:
+    """What a tool showed the model is a message of the user's, and counts as one."""
+    image = {"type": "input_image", "image_url": "data:image/png;base64,AA"}
+    see = line("response_item", {"type": "message", "role": "user", "content": [image]})
+    begun = [said("user", "one"), context(), counters(10, 10), said("assistant", "A")]
+    last = [said("user", "two"), context(), counters(20, 10), said("assistant", "B")]
+    compacted = line("compacted", {"message": LEAD})
+    write(tmp_path, [meta(version="0.98.0"), *begun, see, compacted, *last])
+    converted = convert(tmp_path)
+    assert requests(converted)[-1] == ["one", "", LEAD, "two"]
+    assert b"input_image" not in converted.session.context().items[1].json_text
 
 
 @pytest.mark.parametrize(("version", "times"), [("0.47.0", 2), ("0.49.0", 1)])

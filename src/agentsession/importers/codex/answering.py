@@ -15,6 +15,7 @@ from agentsession.importers.accounts import Accounts
 from agentsession.importers.codex import lines, tools
 from agentsession.importers.codex.calls import Call, Element, Ending, Shown
 from agentsession.importers.codex.lines import string
+from agentsession.importers.codex.releases import CUT_WHEN_STORED, version_of
 from agentsession.importers.codex.state import State
 from agentsession.importers.codex.units import Unit
 from agentsession.importers.codex.usage import Counts, Sum, usage_of
@@ -158,6 +159,8 @@ class Answering:
             native["steered"] = call.steered
         if state.policy:
             native["truncation_policy"] = dict(state.policy)
+        if state.whole and version_of(state.release) >= CUT_WHEN_STORED:
+            native["whole_outputs"] = True
         native |= call.counted
         used = None if call.counts is None else usage_of(call.counts)
         members = {

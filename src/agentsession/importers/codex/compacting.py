@@ -37,6 +37,9 @@ _APART: Final = (0, 55)
 _NO_INTERRUPTS: Final = (0, 99)
 """Releases before kept what tells of an interrupt as if the user had said it."""
 
+_WITHOUT_CONTEXT: Final = (0, 107)
+"""Releases from here on rebuild such a history without the context before it."""
+
 _ROW: Final = 32
 """How many context messages in a row are looked at: a process begins with fewer."""
 
@@ -98,6 +101,23 @@ def retold(reading: Reading, unit: Unit) -> None:
     elif len(state.telling) < _ROW:
         state.telling = [*state.telling, unit]
         _settle(state, writer)
+
+
+def resumed(reading: Reading, release: str) -> None:
+    """Leave out the context before a rebuilt history where a newer release goes on with it.
+
+    It tells the context behind the history, as that of a first turn.
+
+    Args:
+        reading: the thread.
+        release: the oldest release that could have written the line that was read last.
+    """
+    state = reading.state
+    if not state.anew or not release or version_of(release) < _WITHOUT_CONTEXT:
+        return
+    state.history, state.same = state.history[state.anew :], False
+    state.anew = 0
+    state.recount()
 
 
 def _settle(state: State, writer: Writer) -> None:

@@ -27,7 +27,8 @@ def profile_of_response(response: ResponseEntry) -> CodexProfile:
     version = version_of(release) if release else (0, 20)
     steered = native.get("steered")
     policy = mapping(native.get("truncation_policy"))
-    found = codex_profile(version, response.model, provider, policy)
+    whole = native.get("whole_outputs") is True
+    found = codex_profile(version, response.model, provider, policy, whole=whole)
     if not release:
         # Plain files name none: what stands in them tells which it was.
         streamed = native.get("streamed") is not False

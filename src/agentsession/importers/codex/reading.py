@@ -14,11 +14,11 @@ from agentsession.importers.accounts import Accounts
 from agentsession.importers.codex import lines, plain
 from agentsession.importers.codex.calling import Calling
 from agentsession.importers.codex.calls import Element, Ending, Shown, error_of
-from agentsession.importers.codex.compacting import compacted, retold
+from agentsession.importers.codex.compacting import compacted, resumed, retold
 from agentsession.importers.codex.known import unknown_in
 from agentsession.importers.codex.lines import Line, mapping, string
 from agentsession.importers.codex.origins import PAUSE
-from agentsession.importers.codex.releases import at_least, version_of
+from agentsession.importers.codex.releases import CUT_WHEN_STORED, at_least, version_of
 from agentsession.importers.codex.settings import Settings
 from agentsession.importers.codex.showing import DISPLAY, Showing
 from agentsession.importers.codex.state import ASKED_BY_TOOL, ASKED_BY_USER, State
@@ -165,10 +165,12 @@ class Reading:
     # What belongs to the whole thread.
 
     def _meta(self, line: Line, number: int) -> None:
+        state, payload = self.state, line.payload
+        if version_of(string(payload.get("cli_version"))) < CUT_WHEN_STORED:
+            state.whole = True
         if self.calling.copied:
             return
         self.calling.flush()
-        state, payload = self.state, line.payload
         state.release = string(payload.get("cli_version")) or state.release
         state.provider = string(payload.get("model_provider")) or state.provider
         plain.headed(state, line)
@@ -189,6 +191,7 @@ class Reading:
 
     def _context(self, line: Line, number: int) -> None:
         self._written_by(line)
+        resumed(self, at_least(line))
         state = self.state
         if not self.calling.copied:
             self.calling.marked_by(line)

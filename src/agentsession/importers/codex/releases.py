@@ -14,10 +14,14 @@ _SINCE: Final = (
     ("approvals_reviewer", "0.145.0"),
     ("permission_profile", "0.124.0"),
     ("realtime_active", "0.110.0"),
+    ("current_date", "0.107.0"),
     ("collaboration_mode", "0.90.0"),
     ("truncation_policy", "0.79.0"),
 )
 """Members of turn contexts, and the first release that was seen to write them; newest first."""
+
+CUT_WHEN_STORED: Final = (0, 145)
+"""Releases before stored what tools returned whole, and cut what they sent."""
 
 _SETTINGS: Final = "thread_settings_applied"
 _REVIEW: Final = b'"<user_action>'

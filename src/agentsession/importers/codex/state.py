@@ -42,6 +42,7 @@ class State:
         owed: the id of a response whose usage may follow.
         lost: whether the history is known to differ from what was sent.
         release: who wrote what is read.
+        whole: releases that stored outputs whole wrote some of it.
         unsaid: instructions of a plain header that no item has said yet.
         environment: the last environment that a plain file tells.
         streamed: whether streamed texts stand in the history beside the items (plain files).
@@ -79,6 +80,7 @@ class State:
     owed: str = ""
     lost: bool = False
     release: str = ""
+    whole: bool = False
     unsaid: str = ""
     environment: bytes = b""
     streamed: bool = True

@@ -374,12 +374,16 @@ def _is_tag(parts: Sequence[Mapping[str, Any]], at: int) -> bool:
 def alone(unit: Unit, content: object, words: str) -> Unit:
     """Return a user's message as a compaction keeps it: its text, in one part.
 
+    A message that is an image and nothing else, as `view_image` put there up to 0.101, stays
+    with an empty text.
+
     Args:
         unit: the message.
         content: its content.
         words: its text, by :func:`told_text`.
     """
-    if len(sequence(content)) < 2:
+    parts = [mapping(part) for part in sequence(content)]
+    if len(parts) < 2 and not any(part.get("type") == _IMAGE for part in parts):
         return unit
     kept = _user_message(words)
     kept.turn, kept.context = unit.turn, unit.context
