@@ -59,7 +59,7 @@ def answered(words: str, total: int) -> Lines:
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize(("turns", "left"), [(1, 4), (2, 3), (3, 2), (9, 0)])
 def test_a_summary_counts_as_a_turn(tmp_path: Path, named: bool, turns: int, left: int) -> None:
-    """Whether its kind is recorded (0.150) or not: it is a message of the user to Codex."""
+    """Whether its kind is recorded or not: it is a message of the user to Codex."""
     summary = "Another language model started to solve this problem. Summary."
     kept = [said("user", words)["payload"] for words in ("one", "two", summary)]
     if named:
@@ -68,7 +68,7 @@ def test_a_summary_counts_as_a_turn(tmp_path: Path, named: bool, turns: int, lef
             item["internal_chat_message_metadata_passthrough"] = beside
     compacted = line("compacted", {"message": summary, "replacement_history": kept})
     lines = [
-        meta(version="0.150.1"),
+        meta(version="0.105.0"),
         *turn("t1", "one", *answered("One.", 10)),
         *turn("t2", "two", *answered("Two.", 20)),
         compacted,
@@ -104,6 +104,73 @@ def test_context_before_a_dropped_turn_goes_from_0_117_on(
 
 
 # Broken answers.
+
+
+def folded(*words: str) -> Lines:
+    """A turn of a compaction, and the history that it says is left."""
+    kept = [said("user", one)["payload"] for one in words]
+    line_of = line("compacted", {"message": words[-1], "replacement_history": kept})
+    return [event("task_started", turn_id="f"), line_of, event("task_complete", turn_id="f")]
+
+
+SUMMARY = "Another language model started to solve this problem: so far."
+
+
+def dropped(tmp_path: Path, version: str, *before: dict[str, Any]) -> Converted:
+    """A rollback over a compaction, and what a newer release goes on with."""
+    lines = [
+        meta(version=version),
+        *turn("t1", "one", *answered("One.", 10)),
+        *before,
+        *turn("t2", "two", *answered("Two.", 20)),
+        *folded("one", "two", SUMMARY),
+        *turn("t3", "three", *answered("Three.", 30)),
+        event("thread_rolled_back", num_turns=2),
+        *turn("t4", "four", *answered("Four.", 40)),
+        event("task_started", turn_id="t5"),
+        context(turn_id="t5", approvals_reviewer="user"),
+        {**said("user", "five"), "metadata": {"history_sequence": 99}},
+        *answered("Five.", 50),
+    ]
+    write(tmp_path, lines)
+    return convert(tmp_path)
+
+
+@pytest.mark.parametrize("version", ["0.113.0", "0.125.0", "0.150.1"])
+def test_a_dropped_compaction_takes_what_was_before_it(tmp_path: Path, version: str) -> None:
+    """Codex read on behind it; from 0.160 on it goes with its turn and leaves the rest."""
+    *_, fourth, fifth = requests(dropped(tmp_path, version))
+    assert fourth == ["four"]
+    assert fifth == ["one", "One.", "four", "Four.", "five"]
+
+
+def test_up_to_0_112_a_process_goes_on_from_a_dropped_compaction(tmp_path: Path) -> None:
+    fourth = requests(dropped(tmp_path, "0.110.0"))[-2]
+    assert fourth == ["one", "two", "four"]
+
+
+def test_a_compaction_before_a_dropped_one_is_gone_on_from(tmp_path: Path) -> None:
+    fourth = requests(dropped(tmp_path, "0.125.0", *folded("one", SUMMARY)))[-2]
+    assert fourth == ["one", "two", "four"]
+
+
+def test_a_newer_release_drops_context_of_an_older_rollback(tmp_path: Path) -> None:
+    """What told of an interrupt stood before the turn that was dropped."""
+    lines = [
+        meta(version="0.110.0"),
+        *turn("t1", "one", said("user", CUT)),
+        *turn("t2", "two", *answered("Two.", 20)),
+        event("thread_rolled_back", num_turns=1),
+        *turn("t3", "three", *answered("Three.", 30)),
+        event("task_started", turn_id="t4"),
+        context(turn_id="t4", permission_profile={}),
+        said("user", "four"),
+        *answered("Four.", 40),
+    ]
+    write(tmp_path, lines)
+    *_, third, fourth = requests(convert(tmp_path))
+    assert third == ["one", CUT, "three"]
+    assert fourth == ["one", "three", "Three.", "four"]
 
 
 def broken(tmp_path: Path, version: str) -> Converted:
@@ -477,13 +544,23 @@ REVIEW = "<user_action>A review."
 def test_what_tells_of_an_interrupt_was_kept_by_a_compaction(
     tmp_path: Path, version: str, *, told: bool
 ) -> None:
-    begun = [said("user", "one"), context(), counters(10, 10), said("assistant", "A")]
+    rules = "<permissions instructions>"
+    begun = [
+        said("developer", rules),
+        said("user", "one"),
+        context(),
+        counters(10, 10),
+        said("assistant", "A"),
+    ]
     cut = [said("user", "cut"), context(), said("user", CUT), event("turn_aborted", reason="x")]
     last = [said("user", "two"), context(), counters(20, 10), said("assistant", "B")]
     lines = [*begun, *cut, line("compacted", {"message": LEAD}), *last]
-    write(tmp_path, [meta(version=version), *lines])
+    newer = [context(current_date="2026-11-30"), *asked("three", 30)]
+    write(tmp_path, [meta(version=version), *lines, *newer])
     marker = [CUT] if told else []
-    assert requests(convert(tmp_path))[-1] == ["one", "cut", *marker, LEAD, "two"]
+    second, third = requests(convert(tmp_path))[-2:]
+    assert second == [rules, "one", "cut", *marker, LEAD, "two"]
+    assert third == ["one", "cut", LEAD, "two", "B", "three"]
 
 
 def test_what_tells_of_a_review_is_the_users_own(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ Spec: codex 6, decisions D3 and D4.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ from agentsession import text
 from agentsession.importers.codex.calls import Call
 from agentsession.importers.codex.lines import Line, integer, mapping, sequence, string
 from agentsession.importers.codex.releases import version_of
+from agentsession.importers.codex.rolling import Folded
 from agentsession.importers.codex.state import ASKED_BY_TOOL, State
 from agentsession.importers.codex.units import (
     Unit,
@@ -38,7 +40,8 @@ _NO_INTERRUPTS: Final = (0, 99)
 """Releases before kept what tells of an interrupt as if the user had said it."""
 
 _WITHOUT_CONTEXT: Final = (0, 107)
-"""Releases from here on rebuild such a history without the context before it."""
+"""Releases from here on rebuild such a history without the context before it, nor what tells
+of an interrupt."""
 
 _ROW: Final = 32
 """How many context messages in a row are looked at: a process begins with fewer."""
@@ -52,6 +55,7 @@ def compacted(reading: Reading, line: Line, number: int) -> None:
     summary = string(line.payload.get("message"))
     call = None if calling.copied else calling.consume(summary)
     history = _replacement(line)
+    held = history is not None
     state.anew = 0
     native = _native(line, call)
     native["rebuilt"] = history is None
@@ -67,6 +71,8 @@ def compacted(reading: Reading, line: Line, number: int) -> None:
             state.anew = len(context)
         reading.accounts.find("history-rebuilt", line.place)
     state.history, state.same = history, True
+    later = history if held else _later(history, state.anew)
+    state.steps.append(Folded(tuple(later), held))
     state.recount()
     state.asked = ASKED_BY_TOOL if state.active or not state.bordered else ""
     usage = usage_of(call.counts) if call is not None and call.counts is not None else None
@@ -115,9 +121,16 @@ def resumed(reading: Reading, release: str) -> None:
     state = reading.state
     if not state.anew or not release or version_of(release) < _WITHOUT_CONTEXT:
         return
-    state.history, state.same = state.history[state.anew :], False
+    state.history, state.same = _later(state.history, state.anew), False
     state.anew = 0
     state.recount()
+
+
+def _later(history: Sequence[Unit], anew: int) -> list[Unit]:
+    """A rebuilt history as releases from 0.107 on rebuild it: what the user said, and summary."""
+    end = next((at for at, unit in enumerate(history) if unit.summary), len(history))
+    kept = [unit for unit in history[anew:end] if not unit.is_interrupt]
+    return [*kept, *history[end:]]
 
 
 def _settle(state: State, writer: Writer) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from agentsession import text
 from agentsession.importers.accounts import Accounts
-from agentsession.importers.codex import lines, plain
+from agentsession.importers.codex import lines, plain, rolling
 from agentsession.importers.codex.calling import Calling
 from agentsession.importers.codex.calls import Element, Ending, Shown, error_of
 from agentsession.importers.codex.compacting import compacted, resumed, retold
@@ -29,7 +29,6 @@ from agentsession.importers.codex.units import (
     aborted,
     is_output,
     is_sent,
-    rolled_back,
     unit_of,
 )
 from agentsession.importers.codex.writer import Writer
@@ -39,7 +38,6 @@ from agentsession.record_entries import RunEntry
 
 _INTERRUPTED: Final = Ending("interrupted")
 _COMPACTED_NOTICE: Final = "Compact task completed"
-_WITH_CONTEXT: Final = (0, 117)
 _NO_NUMBER: Final = -1
 
 
@@ -160,7 +158,8 @@ class Reading:
         """Notice that a newer release than the one that made the thread goes on with it."""
         found, state = "" if self.calling.copied else at_least(line), self.state
         if found and version_of(state.release) < version_of(found):
-            state.release = found
+            before, state.release = state.release, found
+            rolling.read_again(self, before, found)
 
     # What belongs to the whole thread.
 
@@ -233,6 +232,7 @@ class Reading:
         native = b""
         if line.metadata_text:
             native = b'{"metadata":' + line.metadata_text + b"}"
+        self.state.steps.append(unit)
         self.take(unit, number, line.time, native=native, metadata=metadata)
         retold(self, unit)
 
@@ -348,6 +348,7 @@ class Reading:
 
     def _started(self, line: Line, number: int) -> None:
         state = self.state
+        rolling.begun(state)
         if self.calling.copied:
             return
         self.calling.settle(Ending(), certain=False)
@@ -395,17 +396,7 @@ class Reading:
     # Branches and compactions.
 
     def _rolled_back(self, line: Line, number: int) -> None:
-        state = self.state
-        self.calling.settle(Ending(), certain=False)
-        turns = lines.integer(line.payload.get("num_turns")) or 0
-        with_context = version_of(state.release) >= _WITH_CONTEXT
-        kept = rolled_back(state.history, turns, with_context=with_context)
-        if len(kept) < len(state.history):
-            self.go_back(kept)
-            self.accounts.find("rolled-back")
-        state.asked = ""
-        tip = self.writer.node.entry_id
-        self.accounts.folded(number, *([tip] if tip else []))
+        rolling.back(self, line, number)
 
     def go_back(self, kept: list[Unit]) -> None:
         """Take it that the history ends with what is kept of it; the rest is a branch."""

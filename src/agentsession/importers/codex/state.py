@@ -11,6 +11,7 @@ from typing import Any
 
 from agentsession.importers.codex import lines
 from agentsession.importers.codex.calls import Call, Shown
+from agentsession.importers.codex.rolling import Step
 from agentsession.importers.codex.units import Unit
 from agentsession.importers.codex.usage import Counter
 
@@ -24,6 +25,8 @@ class State:
 
     Attributes:
         history: the items Codex would send now.
+        steps: what the file says the history was made by, from its beginning.
+        lost_base: a rollback dropped a compaction, and with it the history before that.
         same: whether they are the context at the writer's tip.
         waiting: the calls in it that have no output, by their id.
         call: the model call that is being read; ``None`` between calls.
@@ -62,6 +65,8 @@ class State:
     """
 
     history: list[Unit] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    lost_base: bool = False
     same: bool = True
     waiting: dict[str, Unit] = field(default_factory=dict)
     call: Call | None = None
@@ -105,6 +110,7 @@ class State:
         return replace(
             self,
             history=list(self.history),
+            steps=list(self.steps),
             waiting=dict(self.waiting),
             counter=self.counter.copy(),
             shown=dict(self.shown),
