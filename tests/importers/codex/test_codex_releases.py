@@ -656,3 +656,13 @@ def test_the_items_of_a_summary_are_part_of_its_compaction(tmp_path: Path) -> No
     assert [r.response_id for r in responses(converted)] == ["t1.1"]
     said_by = [e.item.text for e in converted.session.entries if isinstance(e, ItemEntry)]
     assert said_by == ["one", "A"]
+
+
+def test_instructions_of_a_turn_are_known_and_kept(tmp_path: Path) -> None:
+    """Up to 0.89 the turn of a review holds its own."""
+    lines = [said("user", "one"), context(base_instructions="Review."), *answered("A", 10)]
+    write(tmp_path, [meta(version="0.87.0"), *lines])
+    converted = convert(tmp_path)
+    assert "unknown-member" not in codes(converted)
+    configs = [e for e in converted.session.entries if e.type == "config"]
+    assert any("Review." in str(e.unknown.get("codex")) for e in configs)

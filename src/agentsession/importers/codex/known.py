@@ -208,7 +208,7 @@ _PAYLOADS: Final[dict[str, Shape]] = {
         "type turn_id root_turn_id trace_id cwd workspace_roots approval_policy "
         "network file_system_sandbox_policy model comp_hash effort summary "
         "personality realtime_active multi_agent_version user_instructions "
-        "developer_instructions final_output_json_schema current_date timezone "
+        "base_instructions developer_instructions final_output_json_schema current_date timezone "
         "approvals_reviewer disabled_plugin_ids windows_sandbox_level model_provider_id",
         collaboration_mode=_COLLABORATION,
         truncation_policy=shape("mode limit"),
