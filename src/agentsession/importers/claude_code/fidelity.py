@@ -39,6 +39,7 @@ from agentsession.wire.profiles_claude_code import (
 Spoken = tuple[str, Block]
 
 _PRINTED: Final = "<local-command-stdout>"
+_COMMAND: Final = ("Caveat: The messages below were generated", "<command-name>")
 _TAKEN_IN: Final = "The user sent the following message: "
 _REMINDER: Final = "<system-reminder>"
 _CONTINUE: Final = ("Output token limit hit", "Your response was cut off because it exceeded")
@@ -305,6 +306,10 @@ def _reason(logged: Sequence[Spoken], own: Sequence[Answer], answers: Sequence[A
         return "first-round-repeated"
     if is_ours(_printed_once):
         return "command-output-repeated"
+    if any(_is_told(one, _PRINTED) for one in logged) and any(
+        compare(logged, _printed_alone(answer.said)) is not None for answer in own
+    ):
+        return "command-not-sent"
     if is_ours(_not_continued, both=True):
         return "continuation-not-stored"
     if not own:
@@ -335,6 +340,11 @@ def _printed_once(logged: Sequence[Spoken]) -> list[Spoken]:
         for at, one in enumerate(logged)
         if not (at and one == logged[at - 1] and _is_told(one, _PRINTED))
     ]
+
+
+def _printed_alone(said: Sequence[Spoken]) -> list[Spoken]:
+    """A request without the commands whose output it holds, and what is said about them."""
+    return [one for one in said if not _is_told(one, _COMMAND)]
 
 
 def _not_continued(logged: Sequence[Spoken]) -> list[Spoken]:
