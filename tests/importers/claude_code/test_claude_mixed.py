@@ -242,3 +242,29 @@ def test_an_agent_that_was_begun_as_another_sessions(tmp_path: Path) -> None:
             one.user("w1", "Warmup", **stamp)
         one.write(tmp_path, f"{session}/subagents/agent-aa")
     all_rebuilt(tmp_path, {1: [user("Go")], 2: [user("Warmup")]})
+
+
+@pytest.mark.parametrize("version", ["2.1.200", "2.0.76"])
+@pytest.mark.parametrize("between", [True, False])
+def test_what_comes_with_a_result_is_sent_whatever_the_chain_runs_through(
+    tmp_path: Path, version: str, between: bool
+) -> None:
+    log = Log(version="2.1.200")
+    log.user("u1", "Go")
+    log.call("a1", "msg_0001", "t1", "Skill")
+    if not between:
+        log.call("a2", "msg_0001", "t2")
+    log.result("r1", "t1", "Launching", parent="a1")
+    log.user("k1", "How to do it.", isMeta=True, sourceToolUseID="t1")
+    if between:
+        log.call("a2", "msg_0001", "t2")
+    log.result("r2", "t2", "two", parent="a2")
+    log.say("a3", "msg_0002", "Done.")
+    go_on(log, version)
+    log.write(tmp_path)
+    results = result("t1", "Launching"), result("t2", "two")
+    ran = [user("Go"), said(call("t1", "Skill"), call("t2")), user(*results, "How to do it.")]
+    after = [*ran, said("Done."), user("More")]
+    if version == "2.0.76" and not between:
+        after[1:3] = [said(call("t2")), user(results[1])]
+    all_rebuilt(tmp_path, {1: ran[:1], 2: ran, 3: after})

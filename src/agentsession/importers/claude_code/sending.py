@@ -190,11 +190,15 @@ class Sending:
         start = stretch.chain[0] if stretch.chain else None
         at = self._transcript.parent(start) if start is not None else before.last
         chain: set[Record] = set()
-        own = set(before.results)
-        while at is not None and (self._transcript.answer_of(at) is before or at in own):
+        among: list[Record] = []
+        while at is not None:
             chain.add(at)
+            if self._transcript.answer_of(at) is not before:
+                among.append(at)
+            if at is before.first:
+                break
             at = self._transcript.parent(at)
-        among = [record for record in before.results if record in chain]
+        among.reverse()
         settled = {call for record in (*among, *stretch.chain) for call in record.results}
         blocks = [r for r in kept if r in chain and all(call in settled for call in r.calls)]
         return blocks, among

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from agentsession.importers.claude_code import names
 from agentsession.importers.claude_code.records import Record
 from agentsession.importers.claude_code.usage import best_usage, usage_of
+
+_MEDIA: Final = frozenset({"document", "image"})
 
 
 class Used(NamedTuple):
@@ -138,7 +140,11 @@ class Transcript:
             self._take_answer(record)
         elif record.type == names.USER:
             self._take_results(record)
-        if parent is not None and (record.type == names.ATTACHMENT or record.is_local_command):
+        if parent is not None and (
+            record.type == names.ATTACHMENT
+            or record.is_local_command
+            or _comes_with(record, parent)
+        ):
             self._beside.setdefault(parent, []).append(record)
 
     def _take_progress(self, record: Record, before: Record | None) -> None:
@@ -250,7 +256,10 @@ class Transcript:
         return (record.original or record).answer
 
     def beside(self, record: Record) -> Sequence[Record]:
-        """Return the attachments and command outputs that hang directly below a record."""
+        """Return the attachments and command outputs that hang directly below a record.
+
+        So do the texts and media that come with the result of a call, such as a skill's.
+        """
         return self._beside.get(record, ())
 
     def goes_on_from(self, record: Record) -> bool:
@@ -294,6 +303,13 @@ def _is_part(record: Record, known: Record) -> bool:
     if len(known.kinds) < 2 or len(record.kinds) != 1 or record.kinds[0] not in known.kinds:
         return False
     return record.blocks[0] in known.blocks
+
+
+def _comes_with(record: Record, parent: Record) -> bool:
+    """Whether a record is what comes with a result: the words of a skill, a document."""
+    if record.type != names.USER or not record.is_meta or record.results or not parent.results:
+        return False
+    return record.value("sourceToolUseID") in parent.results or not _MEDIA.isdisjoint(record.kinds)
 
 
 def _sort_of(record: Record) -> tuple[str, str, str]:
