@@ -268,3 +268,20 @@ def test_what_comes_with_a_result_is_sent_whatever_the_chain_runs_through(
     if version == "2.0.76" and not between:
         after[1:3] = [said(call("t2")), user(results[1])]
     all_rebuilt(tmp_path, {1: ran[:1], 2: ran, 3: after})
+
+
+def test_a_prompt_below_the_late_news_of_a_failed_request(tmp_path: Path) -> None:
+    log = Log(version="2.1.200")
+    log.user("u1", "Go")
+    log.say("a1", "msg_0001", "Done.")
+    log.add("system", "e1", "u1", subtype="api_error")
+    log.add("system", "e2", subtype="api_error")
+    log.user("u2", "On")
+    log.say("a2", "msg_0002", "Yes.")
+    log.version = "2.1.210"
+    log.user("u3", "More")
+    log.say("a3", "msg_0003", "Well.")
+    log.write(tmp_path)
+    ran = [user("Go"), said("Done."), user("On")]
+    read = [user("Go", "On"), said("Yes."), user("More")]
+    all_rebuilt(tmp_path, {1: ran[:1], 2: ran, 3: read})

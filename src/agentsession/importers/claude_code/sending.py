@@ -263,7 +263,9 @@ class Sending:
         """Return whether a new process lost, or put elsewhere, what the chain passes by."""
         if changes_release(stretch, answer):
             return True
-        if not (rules.loader_follows_parents or (rules.loader_adds_by_time and self._unsorted())):
+        if not rules.loader_follows_parents and not (
+            rules.loader_adds_by_time and (self._transcript.has_late_news or self._unsorted())
+        ):
             return False
         records = self._transcript.records
         return starts_process(records, stretch.chain, answer.first, self._starts)

@@ -116,8 +116,8 @@ class Transcript:
             record.index = index
             if record.is_tree:
                 self._take(record, before)
-                if record.type == names.PROGRESS:
-                    self._take_progress(record, before)
+                if _is_news(record):
+                    self._take_news(record, before)
                 elif record.original is None:
                     before = record
                 record.forget()
@@ -147,8 +147,8 @@ class Transcript:
         ):
             self._beside.setdefault(parent, []).append(record)
 
-    def _take_progress(self, record: Record, before: Record | None) -> None:
-        """Note what was there when a record was written that only shows progress."""
+    def _take_news(self, record: Record, before: Record | None) -> None:
+        """Note what was there when a record was written that only shows how things go."""
         parent = record.above
         if before is None or parent is None or before.file != record.file:
             return
@@ -235,13 +235,18 @@ class Transcript:
         return found.original or found if found is not None else None
 
     def written_before(self, record: Record) -> Record | None:
-        """Return what was written last before a record that only shows progress.
+        """Return what was written last before a record that only shows how things go.
 
-        Such a record hangs below the result it tells of, and may be written when the answer to
-        that is there; the next prompt hangs below it. ``None`` where it hangs below what was
-        last, and for any other record.
+        Such a record hangs below the result it tells of, or below what a request that failed
+        went on from. It may be written when the answer is there; the next prompt hangs below
+        it. ``None`` where it hangs below what was last, and for any other record.
         """
         return self._late.get(record)
+
+    @property
+    def has_late_news(self) -> bool:
+        """Whether there is a record for which :meth:`written_before` returns another one."""
+        return bool(self._late)
 
     def parent_in_file(self, record: Record) -> Record | None:
         """Return the record above another one as the file has it, be it a copy or not.
@@ -303,6 +308,13 @@ def _is_part(record: Record, known: Record) -> bool:
     if len(known.kinds) < 2 or len(record.kinds) != 1 or record.kinds[0] not in known.kinds:
         return False
     return record.blocks[0] in known.blocks
+
+
+def _is_news(record: Record) -> bool:
+    """Whether a record only shows how things go: the progress of a tool, a failed attempt."""
+    if record.type == names.SYSTEM:
+        return record.text("subtype") == "api_error"
+    return record.type == names.PROGRESS
 
 
 def _comes_with(record: Record, parent: Record) -> bool:
