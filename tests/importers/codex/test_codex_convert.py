@@ -161,6 +161,47 @@ def test_what_stands_for_a_tool_of_a_world_and_is_no_digest_is_kept(tmp_path: Pa
     assert [one.rpartition(": ")[2] for one in named] == [f"{under}.*.x", f"{under}.worse"]
 
 
+def test_what_newer_releases_keep_of_a_world_and_beside_a_compaction_is_known(
+    tmp_path: Path,
+) -> None:
+    state = {
+        "orchestrator_skills": {"includeInstructions": True, "enabled": False},
+        "personality": {"model": "m", "personality": "pragmatic"},
+        "tools": {"helpers": "Tools that start helpers."},
+    }
+    source = {"server_name": "s", "tool_name": "t", "first_turn_id": "u"}
+    metadata = {
+        "history_sequence": 1,
+        "compaction_without_file_error_sources": True,
+        "mcp_attribution": {"status": "known", "sources": [source]},
+    }
+    before = {**said("user", "hi")["payload"], "guardian_metadata": metadata}
+    kept = {"message": "", "replacement_history": [said("user", "hi")["payload"]]}
+    write(
+        tmp_path,
+        [
+            meta(),
+            line("world_state", {"full": True, "state": state}),
+            said("user", "hi"),
+            event("user_message", message="hi", image_order=["inline"]),
+            line("compacted", {**kept, "guardian_history": [before]}),
+        ],
+    )
+    converted = convert(tmp_path)
+    assert not codes(converted) & {"unknown-member", "unknown-kind", "unknown-content"}
+    (fold,) = entries(converted, CompactionEntry)
+    assert cast("dict[str, Any]", fold.unknown["codex"])["guardian_history"] == [before]
+    # It is looked into as the history is.
+    odd = {**before, "new": 1, "guardian_metadata": {**metadata, "newer": 2}}
+    write(tmp_path, [meta(), line("compacted", {**kept, "guardian_history": [odd]})])
+    named = [f.sentence for f in convert(tmp_path).findings if f.code == "unknown-member"]
+    under = "payload.guardian_history[]"
+    assert [one.rpartition(": ")[2] for one in named] == [
+        f"{under}.new",
+        f"{under}.guardian_metadata.newer",
+    ]
+
+
 def test_new_members_of_what_is_only_shown_are_kept_and_told(tmp_path: Path) -> None:
     used = {"input_tokens": 7, "output_tokens": 1, "total_tokens": 8}
     count = {"response_id": "r", "usage": used, "thread_token_usage": {**used, "new": 6}}

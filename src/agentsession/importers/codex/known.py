@@ -123,7 +123,8 @@ _EVENTS: Final[dict[str, Shape]] = {
     "thread_name_updated": shape("type thread_id thread_name name"),
     "thread_settings_applied": shape("type thread_id", thread_settings=_SETTINGS),
     "user_message": shape(
-        "type message kind images local_images audio local_audio text_elements client_id"
+        "type message kind images local_images image_order audio local_audio text_elements "
+        "client_id"
     ),
     "agent_message": shape("type message phase memory_citation"),
     "agent_reasoning": shape("type text"),
@@ -186,10 +187,19 @@ _RECORDED: Final = shape(
 )
 _METADATA: Final = shape(
     "history_sequence sampled_through_sequence client_authored user_input_order "
-    "fallback_token_limit_override model_search_state compaction_output",
-    mcp_attribution=shape("status error_reason"),
+    "fallback_token_limit_override model_search_state compaction_output "
+    "compaction_without_file_error_sources",
+    mcp_attribution=shape(
+        "status error_reason", sources=shape("server_name tool_name first_turn_id")
+    ),
     retained_source=shape("revision complete", id=shape("message_id turn_id role")),
 )
+_GUARDED: Final = {
+    kind: Shape(
+        known.members | {"guardian_metadata"}, (*known.inner, ("guardian_metadata", _METADATA))
+    )
+    for kind, known in _ITEMS.items()
+}
 _RETAINED: Final = shape("revision order turn_id message_id text complete")
 _PAYLOADS: Final[dict[str, Shape]] = {
     lines.META: shape(
@@ -217,6 +227,7 @@ _PAYLOADS: Final[dict[str, Shape]] = {
     lines.COMPACTED: shape(
         "type message window_id window_number first_window_id previous_window_id "
         "compaction_response_id",
+        guardian_history=Kinds("type", _GUARDED),
         replacement_history=Kinds("type", _ITEMS),
         replacement_history_metadata=_METADATA,
         latest_token_usage_record=_RECORDED,

@@ -20,6 +20,13 @@ class _Digests:
         return isinstance(word, str) and _DIGEST.fullmatch(word) is not None
 
 
+class _Texts:
+    """What stands beside the name of each group of tools: what it is for."""
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str)
+
+
 STATE: Final = shape(
     "apps_instructions context_window_guidance environments_instructions git_attribution "
     "model_catalog multi_agent_usage_hint plugins_instructions",
@@ -33,10 +40,13 @@ STATE: Final = shape(
     managed_developer_instructions=shape(""),
     model=shape("model instructions"),
     multi_agent_mode=shape("mode usage_hint_hash"),
+    orchestrator_skills=shape("includeInstructions enabled"),
     permissions=shape("instructions approved_command_prefixes"),
     persistent_mode=shape(""),
+    personality=shape("model personality"),
     realtime=shape("active"),
     skills=shape("includeInstructions"),
+    tools=Each(shape(""), _Texts()),
     top_level_tools=Each(shape(""), _Digests()),
 )
 """The sections, and their members. What tools there are by name is the configuration's."""
