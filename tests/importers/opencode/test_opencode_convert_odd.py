@@ -610,3 +610,53 @@ def test_a_late_message_is_none_newer_than_the_next_session(later: str, expected
     store = Memory(session_list=[first, second], messages_of={"ses_a": records, "ses_b": []})
     with convert.Source(stores=[store]) as source:
         assert releases(convert.convert(source, "ses_a"))[-1] == expected
+
+
+# What was read from a cache.
+
+READ = {"input": 100, "output": 5, "reasoning": 0, "cache": {"read": 30, "write": 0}}
+
+
+def inputs(result: Converted) -> list[int]:
+    return [e.usage["input_tokens"] for e in of_type(result.session, "response")]
+
+
+@pytest.mark.parametrize(
+    ("provider", "first", "expected"),
+    [
+        # Nothing shows that the input is counted apart: it is not.
+        ("p", {}, [100, 100]),
+        ("openai", {}, [100, 100]),
+        ("anthropic", {}, [130, 130]),
+        # It wrote to a cache, it read more than its input was, it signed something.
+        ("p", {"tokens": {**READ, "cache": {"read": 0, "write": 7}}}, [107, 130]),
+        ("p", {"tokens": {**READ, "input": 20}}, [50, 130]),
+        ("p", {"metadata": {"anthropic": {"signature": "S"}}}, [130, 130]),
+        ("p", {"metadata": {"openai": {"itemId": "rs_1"}}}, [100, 100]),
+    ],
+)
+def test_old_releases_counted_what_was_read_twice_but_on_anthropics_wire(
+    provider: str, first: dict[str, Any], expected: list[int]
+) -> None:
+    built = Build()
+    metadata = first.get("metadata")
+    more = {"metadata": metadata} if metadata else {}
+    built.user("One")
+    told = {"providerID": provider, "tokens": first.get("tokens", READ)}
+    built.answer(said("A", **more), **told)
+    built.user("Two")
+    built.answer(said("B"), providerID=provider, tokens=READ)
+    tree = {"version": "1.0.61", "generation": G1}
+    assert inputs(from_store(built, **tree)) == expected
+    # Later releases never did.
+    later = inputs(from_store(built, version="1.0.98", generation=G1))
+    assert later[1] == 130
+
+
+def test_what_one_provider_shows_says_nothing_of_another_or_of_what_was_before() -> None:
+    built = Build()
+    for number, (provider, fresh) in enumerate((("p", 100), ("p", 20), ("q", 100), ("p", 100))):
+        built.user(f"Question {number}")
+        built.answer(said("A"), providerID=provider, tokens={**READ, "input": fresh})
+    result = from_store(built, version="1.0.61", generation=G1)
+    assert inputs(result) == [100, 50, 100, 130]

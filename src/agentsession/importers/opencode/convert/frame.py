@@ -14,6 +14,7 @@ from agentsession.importers.opencode.convert.draft import Draft
 from agentsession.importers.opencode.convert.history import History
 from agentsession.importers.opencode.convert.lowering import Lowered
 from agentsession.importers.opencode.convert.ordinary import Ordinary
+from agentsession.importers.opencode.convert.reads import twice_read
 from agentsession.importers.opencode.convert.timeline import Timeline
 from agentsession.importers.opencode.convert.units import without
 from agentsession.importers.opencode.convert.usage import Sum
@@ -40,6 +41,7 @@ class Frame:
         gone: the places of messages that were deleted from the copy that is taken.
         parts_lost: the store lost parts without a trace.
         ordinary: the places of the messages that are ordinary steps.
+        twice_read: the places of the messages whose ``input`` holds what a cache gave.
         native, converted, copied: what steps used, as stored, as converted, and as copied.
     """
 
@@ -55,8 +57,12 @@ class Frame:
     native: Sum = field(default_factory=Sum)
     converted: Sum = field(default_factory=Sum)
     copied: Sum = field(default_factory=Sum)
+    twice_read: frozenset[int] = field(init=False)
     _numbers: list[int] = field(default_factory=list)
     _parts: list[range] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.twice_read = twice_read(self.records, self.timeline.rules)
 
     def open(self, stored: Sequence[MessageRecord]) -> None:
         """Open the account of every message and part, by their ids as stored."""

@@ -130,7 +130,7 @@ class Steps:
             self.unsettled += lowered.unsettled.values()
 
     def response_of(
-        self, step: Ordinary, info: Message, rules: Rules
+        self, place: int, step: Ordinary, info: Message, rules: Rules
     ) -> tuple[dict[str, Any], Spelling] | None:
         """Return the members of an ordinary step's response and how they are spelled.
 
@@ -139,7 +139,8 @@ class Steps:
         """
         if self._awaited is not None:
             return None
-        members = _members(step.name, info, rules, step.counts, step.beside)
+        twice = place in self._frame.twice_read
+        members = _members(step.name, info, rules, step.counts, step.beside, twice=twice)
         said = spelled(members, plain=True)
         return None if said is None else (members, said)
 
@@ -230,7 +231,8 @@ class Steps:
     def _respond(self, place: int, lowered: Lowered) -> str:
         frame, info = self._frame, lowered.info
         name, rules = frame.records[place].id, frame.timeline.rules(place)
-        members = _members(name, info, rules, lowered.counts, lowered.beside)
+        twice = place in frame.twice_read
+        members = _members(name, info, rules, lowered.counts, lowered.beside, twice=twice)
         lost = frame.lost(place)
         if lost is not None:
             members[NAMESPACE]["lost_parts"] = lost
@@ -260,7 +262,13 @@ class Steps:
 
 
 def _members(
-    name: str, info: Message, rules: Rules, counts: Counts, beside: Mapping[int, dict[str, Any]]
+    name: str,
+    info: Message,
+    rules: Rules,
+    counts: Counts,
+    beside: Mapping[int, dict[str, Any]],
+    *,
+    twice: bool,
 ) -> dict[str, Any]:
     """Return the members of a response, in the order they are written."""
     status, incomplete, error = status_of(info)
@@ -274,7 +282,7 @@ def _members(
         name,
         values.string(info.value.get("modelID")),
         status,
-        usage_from(counts, values.member(info.value.get("tokens"), "total")),
+        usage_from(counts, values.member(info.value.get("tokens"), "total"), twice=twice),
     )
     if incomplete is not None:
         members["incomplete"] = incomplete

@@ -25,19 +25,30 @@ NO_COUNTS: Final[Counts] = (0, 0, 0, 0, 0)
 _NAMES: Final = ("input", "output", "reasoning", "cache_read", "cache_write")
 
 
-def usage_of(tokens: Tokens | None) -> dict[str, Any] | None:
-    """Return a step's counts as usage, ``None`` when the step recorded none."""
+def usage_of(tokens: Tokens | None, *, twice: bool = False) -> dict[str, Any] | None:
+    """Return a step's counts as usage, ``None`` when the step recorded none.
+
+    Args:
+        tokens: the counts.
+        twice: its input holds what was read from a cache.
+    """
     if tokens is None:
         return None
-    return usage_from(counts_in(tokens.value), tokens.value.get("total"))
+    return usage_from(counts_in(tokens.value), tokens.value.get("total"), twice=twice)
 
 
-def usage_from(counts: Counts, total: object) -> dict[str, Any] | None:
-    """Return a step's usage from its counts and its own total, ``None`` when all are 0."""
+def usage_from(counts: Counts, total: object, *, twice: bool = False) -> dict[str, Any] | None:
+    """Return a step's usage from its counts and its own total, ``None`` when all are 0.
+
+    Args:
+        counts: the counts.
+        total: the step's own total.
+        twice: its input holds what was read from a cache.
+    """
     if not any(counts):
         return None
     fresh, made, reasoning, read, write = counts
-    given = fresh + read + write
+    given = fresh + write if twice else fresh + read + write
     details: dict[str, Any] = {"cached_tokens": read}
     if write:
         details["cache_creation_tokens"] = write

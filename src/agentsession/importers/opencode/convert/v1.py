@@ -310,7 +310,7 @@ class V1Conversion:
             return False
         rules = frame.timeline.rules(place)
         step = ordinary(frame.records[place])
-        response = None if step is None else self.steps.response_of(step, info, rules)
+        response = None if step is None else self.steps.response_of(place, step, info, rules)
         if step is None or response is None:
             return False
         frame.native.count(step.counts, info.value.get("cost"))
@@ -343,7 +343,8 @@ class V1Conversion:
         native: dict[str, Any] = {"summary": frame.told(place, lowered)}
         if question != place:
             native["question"] = frame.told(question, frame.lowered(question))
-        usage = None if place < frame.copies else usage_of(info.tokens)
+        twice = place in frame.twice_read
+        usage = None if place < frame.copies else usage_of(info.tokens, twice=twice)
         entry_id = self._align(place + 1, place, usage=usage, native=native)
         if not entry_id:
             name = frame.records[place].id
