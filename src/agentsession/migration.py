@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 LEGACY_ID: Final = "legacy_id"
 
-_REFERENCES: Final[Mapping[str, tuple[str, ...]]] = {
+REFERENCES: Final[Mapping[str, tuple[str, ...]]] = {
     "item": ("queued_from",),
     "compaction": ("first_kept",),
     "branch_summary": ("from",),
@@ -60,7 +60,7 @@ class _Migration:
         self._note_reserved(entry, texts, parents)
         if isinstance(entry, UnknownEntry):
             self._tell(entry, f"the members of a {entry.type} entry are not known here")
-        for wire in _REFERENCES.get(entry.type, ()):
+        for wire in REFERENCES.get(entry.type, ()):
             if texts.get(wire, b'""') not in (b'""', b"null"):
                 texts[wire] = self._renamed(entry, wire, texts[wire])
         if parents is not None:

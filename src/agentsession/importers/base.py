@@ -81,12 +81,15 @@ class Converted:
         records: what became of each native record, each exactly once.
         findings: every difference of meaning, by code.
         totals: what was counted, native and converted side by side.
+        cut: whether what it goes on from is not in the source any more, so that its beginning
+            is not what it was when the session was stored.
     """
 
     session: Session
     records: tuple[Disposition, ...] = ()
     findings: tuple[Finding, ...] = ()
     totals: Mapping[str, Any] = field(default_factory=dict)
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +183,12 @@ class Importer(Protocol):
         ...
 
     def convert_again(self, source: Source, session_id: str, stored: Session) -> Converted | None:
-        """Return one session converted with what was inferred of it when it was stored.
+        """Return one session converted with what was known of it when it was stored.
 
         What a session's own records leave open may be inferred from something beside them that
-        changes, such as the release that ran last. It was nearest when the session was imported
-        first. This is asked when a plain conversion says something else than the store.
+        changes: the release that ran last, or the session that this one was forked from, which
+        may be deleted, or brought in later. What was known when the session was imported first
+        stays. This is asked when a plain conversion says something else than the store.
 
         Args:
             source: the source.
@@ -192,7 +196,8 @@ class Importer(Protocol):
             stored: the session as the store has it.
 
         Returns:
-            The session, or ``None`` when nothing in it is inferred from what changes.
+            The session, or ``None`` when nothing in it is inferred from what changes. Its
+            header may name the parent that is known now, where none was known then.
         """
         return None
 

@@ -14,12 +14,14 @@ from typing import Final, Protocol, runtime_checkable
 from agentsession import versions
 from agentsession.entries import Entry
 from agentsession.errors import DamagedFile, NoSession, SessionExists, SessionLocked
+from agentsession.importers.base import Converted
+from agentsession.importers.grafting import has_grafts
 from agentsession.importers.identity import FORMATS
 from agentsession.importers.plans import Action, Plan, in_format, plan
 from agentsession.session import Session
 from agentsession.stores.base import Put, Store
 
-Again = Callable[[Session], Session | None]
+Again = Callable[[Session], Converted | None]
 """Converts a session once more, given the stored one; see ``Importer.convert_again``."""
 
 _PAUSES: Final = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
@@ -113,7 +115,13 @@ def _planned(stored: Session | None, converted: Session, to: str, again: Again |
     if stored is None or again is None or done.action is not Action.BRANCHED:
         return done
     settled = again(stored)
-    return done if settled is None else plan(stored, settled, to)
+    if settled is None:
+        return done
+    found = converted
+    done = plan(stored, settled.session, to, found)
+    if done.action is Action.BRANCHED and (settled.cut or has_grafts(stored)):
+        done = plan(stored, settled.session, to, found, later=True)
+    return done
 
 
 def preview(

@@ -17,6 +17,7 @@ from agentsession import versions
 from agentsession.entries import LEAF_LABEL, Entry
 from agentsession.findings import Finding
 from agentsession.importers.all_entries import AllEntries
+from agentsession.importers.grafting import grafted
 from agentsession.importers.heading import late_ties
 from agentsession.importers.identity import (
     FORMATS,
@@ -108,13 +109,24 @@ class Plan:
         )
 
 
-def plan(stored: Session | None, converted: Session, to: str = FORMATS[0]) -> Plan:
+def plan(
+    stored: Session | None,
+    converted: Session,
+    to: str = FORMATS[0],
+    found: Session | None = None,
+    *,
+    later: bool = False,
+) -> Plan:
     """Return what a merge would do. Nothing is written.
 
     Args:
         stored: the session as the store has it; ``None`` when it does not.
-        converted: the session as the source has it now.
+        converted: the session as it is merged.
         to: the format of a new session; see :func:`~agentsession.importers.merge.merge`.
+        found: the session as the source has it now, where it is merged with what was known
+            of it when it was stored: it tells of ties that are known by now.
+        later: take over only what came later than all that is stored, because the rest is
+            known better there.
 
     Spec: decision D6, later drafts 12.
 
@@ -122,10 +134,11 @@ def plan(stored: Session | None, converted: Session, to: str = FORMATS[0]) -> Pl
         UnresolvedMigration: when an entry cannot be written in the format.
     """
     converted = in_format(stored, converted, to)
+    found = None if found is None else in_format(stored, found, to)
     if stored is None:
         done = Plan(Action.CREATED, AllEntries(converted), reopened_leaf(converted))
     else:
-        done = _Merging(stored, converted, converted.entries).plan()
+        done = _Merging(stored, converted, found or converted, later=later).plan()
     has_hashes = versions.has_content_ids(converted.header.version)
     told = [Finding(NOT_REWRITTEN, SENTENCES[NOT_REWRITTEN], s) for s in converted.unresolved]
     if stored is not None and has_hashes != versions.has_content_ids(versions.parse_format(to)):
@@ -158,20 +171,28 @@ def _repeated_calls(converted: Session) -> list[Finding]:
 class _Merging:
     """A session that is in the store, beside the same session as its source has it."""
 
-    def __init__(self, stored: Session, converted: Session, entries: Sequence[Entry]) -> None:
+    def __init__(
+        self, stored: Session, converted: Session, found: Session, *, later: bool
+    ) -> None:
         self.stored = stored
         self.converted = converted
-        new = [entry for entry in entries if entry.id not in stored]
+        self.found = found
         others = [entry for entry in stored.entries if entry.id not in converted]
-        self.gone = [entry for entry in others if is_imported(entry)]
         self.users = [entry for entry in others if not is_imported(entry)]
         self._taken: set[str] = set()
+        if later:
+            grafts = grafted(stored, converted, self._graft)
+            self.gone: list[Entry] = []
+            self.new, self._moved, self._held = grafts.entries, grafts.moved, grafts.held
+            return
+        new = [entry for entry in converted.entries if entry.id not in stored]
+        self.gone = [entry for entry in others if is_imported(entry)]
         left = unrepeated(stored, new, self._rewritten)
         self.new, self._moved, self._held = left.entries, left.moved, left.held
 
     def plan(self) -> Plan:
         findings = []
-        ties, differs = late_ties(self.stored, self.converted)
+        ties, differs = late_ties(self.stored, self.converted, self.found)
         if differs:
             findings.append(_finding(HEADER_DIFFERS, self.stored))
         if self._is_older():
@@ -266,7 +287,12 @@ class _Merging:
     def _rewritten(self, note: Entry, parent: str | None) -> Entry:
         return self._own(note, parent, "unknown")
 
-    def _own(self, entry: Entry, parent: str | None, role: str) -> Entry:
+    def _graft(self, entry: Entry, parent: str | None, role: str) -> Entry:
+        return self._own(entry, parent, role, entry.ts)
+
+    def _own(
+        self, entry: Entry, parent: str | None, role: str, ts: Timestamp | None = None
+    ) -> Entry:
         """An entry of the merge's own, under an id that is free."""
         if not self._taken:
             both = (*self.stored.entries, *self.converted.entries)
@@ -277,7 +303,7 @@ class _Merging:
             new = entry_id(parent, "", role, entry)
         self._taken.add(new)
         if versions.has_content_ids(self.stored.header.version):
-            return hashed(entry, parent, new, self.stored.id, self._now())
+            return hashed(entry, parent, new, self.stored.id, ts or self._now())
         return entry.moved(parent=parent, id=new)
 
     def _now(self) -> Timestamp:

@@ -313,13 +313,12 @@ class _Worker:
     def _written(self, source: Source, session_id: str) -> tuple[Converted, Plan]:
         converted = self._importer.convert(source, session_id)
 
-        def again(stored: Session) -> Session | None:
+        def again(stored: Session) -> Converted | None:
             nonlocal converted
             found = self._importer.convert_again(source, session_id, stored)
-            if found is None:
-                return None
-            converted = found
-            return found.session
+            if found is not None:
+                converted = found
+            return found
 
         session, store = converted.session, self._store()
         if store is None:

@@ -6,6 +6,7 @@ Spec: claude-code, decisions D3 to D8.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +33,7 @@ from agentsession.importers.claude_code.transcript import Answer, Transcript
 from agentsession.importers.claude_code.units import Times, Units, replaced_in
 from agentsession.importers.claude_code.writing import Writer
 from agentsession.importers.drafting import Node, TreeDraft
+from agentsession.importers.origin import Origin
 from agentsession.parts import Harness
 from agentsession.record_entries import LinkEntry
 
@@ -39,9 +41,22 @@ FORMAT: Final = "agentsession/0.3"
 _NO_TIME: Final = "2025-01-01T00:00:00Z"
 
 
-def convert(source: Sources, conversation: Conversation) -> Converted:
-    """Return a conversation converted, with the account of its files' records."""
-    return Conversion(source, conversation).run()
+def convert(
+    source: Sources, conversation: Conversation, stored: Origin | None = None
+) -> Converted:
+    """Return a conversation converted, with the account of its files' records.
+
+    Args:
+        source: the source.
+        conversation: which one.
+        stored: where it comes from, as an earlier import found it.
+    """
+    if stored is None or conversation.is_agent:
+        return Conversion(source, conversation).run()
+    older = conversation.older if stored.session else ()
+    was = replace(conversation, origin=stored.session, parent=stored.session, older=older)
+    copied = set(stored.answers) if stored.session else set()
+    return Conversion(source, was, copied).run()
 
 
 class Conversion:
@@ -50,9 +65,12 @@ class Conversion:
     Args:
         source: the source.
         conversation: which one.
+        copied: its answers that were asked for in another session; ``None`` to look for them.
     """
 
-    def __init__(self, source: Sources, conversation: Conversation) -> None:
+    def __init__(
+        self, source: Sources, conversation: Conversation, copied: set[str] | None = None
+    ) -> None:
         self._conversation = conversation
         logs = conversation.logs
         self._has_copies = len({log.name for log in logs}) < len(logs)
@@ -79,7 +97,10 @@ class Conversion:
         self._asking = Asking(self, self.log)
         size = sum(record.size for record in mine)
         self.draft = TreeDraft(self._header(self.start), names.NAMESPACE, size + size // 4)
-        self.copied = source.copied(conversation) if conversation.older else set()
+        held = source.copied(conversation) if conversation.older else set()
+        self.copied = held if copied is None else copied
+        lost = self.copied - held
+        self._is_cut = any(answer.id in lost for answer in self.transcript.answers)
         self.writer = Writer(
             self.draft,
             self.transcript,
@@ -189,7 +210,7 @@ class Conversion:
         ending.write()
         totals = ending.totals()
         records, findings = self.accounts.dispositions(), self.accounts.findings
-        draft = self.draft
+        draft, is_cut = self.draft, self._is_cut
         # Nothing of the source is needed any more, and the session is about to be read.
         for record in self.records:
             record.leave()
@@ -200,6 +221,7 @@ class Conversion:
             records,
             findings,
             totals,
+            is_cut,
         )
 
     def _left_out(self) -> None:

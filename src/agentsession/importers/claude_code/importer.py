@@ -34,8 +34,10 @@ from agentsession.importers.claude_code.places import (
     is_own,
 )
 from agentsession.importers.claude_code.source import Sources, read_records
+from agentsession.importers.origin import Origin, origin_in
 from agentsession.importers.unread import empty_file, unreadable
 from agentsession.importers.usage import Tell, UsageRecord
+from agentsession.session import Session
 from agentsession.timestamp import Timestamp
 
 
@@ -83,13 +85,26 @@ class ClaudeCode(Importer):
         Raises:
             NoSession: when the source has no such session.
         """
+        return self._converted(source, session_id)
+
+    def convert_again(self, source: Source, session_id: str, stored: Session) -> Converted:
+        """Return one session converted, with what a stored one says of its origin.
+
+        Raises:
+            NoSession: when the source has no such session.
+        """
+        return self._converted(source, session_id, origin_in(stored))
+
+    def _converted(
+        self, source: Source, session_id: str, stored: Origin | None = None
+    ) -> Converted:
         opened = self.opened(source)
         found = opened.conversations.get(session_id)
         if found is None:
             raise NoSession(
                 f'no session in the source has the id "{session_id}"', session_id=session_id
             )
-        return convert(opened, found)
+        return convert(opened, found, stored)
 
     def report(self, source: Source) -> Rest:
         """Return the records that belong to no session, and the files that are no log."""

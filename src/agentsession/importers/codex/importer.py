@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -20,9 +21,12 @@ from agentsession.importers.codex.lines import string
 from agentsession.importers.codex.places import find
 from agentsession.importers.codex.rollouts import Index
 from agentsession.importers.codex.session import Conversion
+from agentsession.importers.identity import imported_id
 from agentsession.importers.joining import joined
+from agentsession.importers.origin import origin_in
 from agentsession.importers.unread import empty_file, unreadable
 from agentsession.importers.usage import Tell, UsageRecord
+from agentsession.session import Session
 
 _DIVERGED: Final = "diverged-copy"
 
@@ -76,10 +80,36 @@ class Codex(Importer):
         index = self._index(source)
         if session_id not in index.threads:
             raise NoSession(f'no thread has the id "{session_id}"', session_id=session_id)
-        converted = Conversion(index, session_id).run()
-        for other in index.diverged.get(session_id, ()):
+        return self._converted(source, index, session_id)
+
+    def convert_again(self, source: Source, session_id: str, stored: Session) -> Converted:
+        """Return one thread converted, with what a stored one says of its origin.
+
+        Whether the lines of its origin were there then, nothing says but what is stored.
+
+        Raises:
+            NoSession: when the source has no such thread.
+        """
+        index, origin = self._index(source), origin_in(stored).session
+        if session_id not in index.threads:
+            raise NoSession(f'no thread has the id "{session_id}"', session_id=session_id)
+        known = {imported_id(entry) for entry in stored.entries}
+        best, most = None, -1
+        for alone in (False, True):
+            was = index.came_from(session_id, origin, alone=alone)
+            converted = self._converted(source, was, session_id)
+            shared = sum(entry.id in known for entry in converted.session.entries)
+            if shared > most:
+                best, most = converted, shared
+        assert best is not None
+        return replace(best, cut=index.lacks_origin(session_id))
+
+    @staticmethod
+    def _converted(source: Source, index: Index, thread: str) -> Converted:
+        converted = Conversion(index, thread).run()
+        for other in index.diverged.get(thread, ()):
             alone = Index((other.path,), source.paths)
-            converted = joined(converted, Conversion(alone, session_id).run())
+            converted = joined(converted, Conversion(alone, thread).run())
         return converted
 
     def report(self, source: Source) -> Rest:

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -271,6 +272,7 @@ class Index:
         self._find_origins()
         known = [r for files in self.threads.values() for r in files]
         self._by_id = {r.segment or r.thread: r for r in (*bases, *known)}
+        self._reached: Mapping[str, list[Rollout]] = self.threads
 
     def _rollouts(self, paths: Iterable[str]) -> Iterator[Rollout]:
         """The rollouts among some files; those that yield nothing are noted."""
@@ -334,9 +336,35 @@ class Index:
     def file(self, name: str) -> Rollout | None:
         """Return the first file of a thread, or a segment; ``None`` when it is not here."""
         found = self._by_id.get(name)
-        if found is None and name in self.threads:
-            found = self.threads[name][0]
+        if found is None and name in self._reached:
+            found = self._reached[name][0]
         return found
+
+    def came_from(self, thread: str, origin: str, *, alone: bool) -> Index:
+        """Return the same threads as they were known when one of them was stored.
+
+        Args:
+            thread: that one.
+            origin: what it is a copy of, where its own lines do not say it; empty for nothing.
+            alone: whether no line of another thread was there.
+        """
+        was = copy(self)
+        files = list(self.threads[thread])
+        first = files[0]
+        if first.lost_head and not first.forked_from and not first.started_by and not first.base[0]:
+            files[0] = replace(first, copied_from=origin)
+        was.threads = {**self.threads, thread: files}
+        was._reached = {thread: files} if alone else was.threads
+        was._by_id = {
+            name: one for name, one in self._by_id.items() if not alone or one.thread == thread
+        }
+        return was
+
+    def lacks_origin(self, thread: str) -> bool:
+        """Return whether files are missing that a thread's files were copied or go on from."""
+        files = self.threads[thread]
+        names = {rollout.base[0] for rollout in files} | {files[0].parent}
+        return any(name and self.file(name) is None for name in names)
 
     def spawning_call(self, parent: str, child: str) -> str:
         """Return the call of a parent that started a child; empty when none is known."""

@@ -35,6 +35,7 @@ from agentsession.importers.opencode.names import DATABASE_NAME
 from agentsession.importers.opencode.places import find_sessions, store_of
 from agentsession.importers.opencode.records import PART, PLACES, SESSION, Stray
 from agentsession.importers.opencode.tree import Tree
+from agentsession.importers.origin import origin_in
 from agentsession.importers.unread import OLD_LAYOUT
 from agentsession.session import Session
 from agentsession.timestamp import Timestamp
@@ -103,14 +104,15 @@ class OpenCode(Importer):
         return conversion.convert(self._source(source), session_id)
 
     def convert_again(self, source: Source, session_id: str, stored: Session) -> Converted:
-        """Return one session converted, with the releases that a stored one was sent by.
+        """Return one session converted, with what a stored one says of its releases and its origin.
 
-        They are inferred from the other sessions of the source, which a user may delete.
+        Both are inferred from the other sessions of the source, which a user may delete.
 
         Raises:
             NoSession: when the source has no such session.
         """
-        return conversion.convert(self._source(source), session_id, releases_in(stored))
+        known, origin = releases_in(stored), origin_in(stored).session
+        return conversion.convert(self._source(source), session_id, known, origin)
 
     def report(self, source: Source) -> Rest:
         """Return the records that belong to no session, and what holds no conversation."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentsession.importers.base import Converted, Importer, NativeSession, Rest, Source
+from agentsession.importers.origin import origin_in
 from agentsession.importers.pi.places import files_below, is_own, own_places
 from agentsession.importers.pi.profiles import sent_in
 from agentsession.importers.pi.source import Sessions
@@ -58,13 +59,13 @@ class Pi(Importer):
         return self._sessions(source).convert(session_id)
 
     def convert_again(self, source: Source, session_id: str, stored: Session) -> Converted:
-        """Return one session converted, with the releases that a stored one was sent by.
+        """Return one session converted, with what a stored one says of its releases and its origin.
 
         Raises:
             NoSession: when the source has no such session.
             OSError: when its file cannot be read any more.
         """
-        return self._sessions(source).convert(session_id, sent_in(stored))
+        return self._sessions(source).convert(session_id, sent_in(stored), origin_in(stored))
 
     def report(self, source: Source) -> Rest:
         """Return which files cannot be read or are empty, and how many records the others have."""

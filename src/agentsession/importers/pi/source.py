@@ -19,6 +19,7 @@ from agentsession.findings import Finding
 from agentsession.importers.base import Converted, NativeSession
 from agentsession.importers.diverging import diverged
 from agentsession.importers.joining import joined
+from agentsession.importers.origin import Origin
 from agentsession.importers.pi.codes import CODES
 from agentsession.importers.pi.convert import Forked, convert
 from agentsession.importers.pi.evidence import Sent
@@ -106,7 +107,12 @@ class Sessions:
                 tuple(file.path for file in copies),
             )
 
-    def convert(self, session_id: str, known: Mapping[str, Sent] | None = None) -> Converted:
+    def convert(
+        self,
+        session_id: str,
+        known: Mapping[str, Sent] | None = None,
+        stored: Origin | None = None,
+    ) -> Converted:
         """Return a session converted, from the copy with the most records.
 
         What only another copy holds, because it went on differently, is a branch.
@@ -115,6 +121,7 @@ class Sessions:
             session_id: the session.
             known: by the name of a message, the release that sent its request, as an earlier
                 import found it.
+            stored: where the session comes from, as an earlier import found it.
 
         Raises:
             NoSession: when there is none of that id.
@@ -126,9 +133,11 @@ class Sessions:
         first, others = copies[0], copies[1:]
         apart = diverged(first, others, _path, _marks)
         less = [(file.path, file.records) for file in others if file not in apart]
-        converted = self._converted(first.path, first.path, known or {}, less)
+        known = known or {}
+        converted = self._converted(first.path, first.path, known, stored, less)
         for file in apart:
-            converted = joined(converted, self._converted(file.path, first.path, known or {}))
+            other = self._converted(file.path, first.path, known, stored)
+            converted = joined(converted, other)
         told = [Finding(_DIVERGED, CODES[_DIVERGED], file.path) for file in apart]
         return replace(converted, findings=(*converted.findings, *told))
 
@@ -137,11 +146,25 @@ class Sessions:
         path: str,
         home: str,
         known: Mapping[str, Sent],
+        stored: Origin | None,
         less: Sequence[tuple[str, int]] = (),
     ) -> Converted:
         transcript = load(path)
         transcript.home = home
-        return convert(transcript, self._forked(transcript), less, known)
+        forked = self._forked(transcript)
+        if stored is not None and forked.session and stored.session:
+            forked = self._as_stored(transcript, stored)
+        return convert(transcript, forked, less, known)
+
+    def _as_stored(self, transcript: Transcript, stored: Origin) -> Forked:
+        """Return where a session comes from, as it was known when it was stored."""
+        entries = transcript.entries
+        copies = {entry.place for entry in entries if entry.name in stored.copied}
+        # What has no item, such as a change of the model, is told by its time alone.
+        copies |= {
+            place for place in _older(transcript) if entries[place].name not in stored.own
+        }
+        return Forked(stored.session, known=stored.session in self._by_id, copies=copies)
 
     def _forked(self, transcript: Transcript) -> Forked:
         """Find out where a session comes from, and which of its entries are copies.
@@ -160,13 +183,15 @@ class Sessions:
                 if (entry.name, entry.record.timestamp) in known
             }
             return Forked(origin.session_id, known=True, copies=copies)
-        created = of(transcript.created)
-        older = {
-            entry.place
-            for entry in transcript.entries
-            if created is not None and _before(entry.record.timestamp, created)
-        }
-        return Forked(id_in_name(named), copies=older)
+        return Forked(id_in_name(named), copies=_older(transcript))
+
+
+def _older(transcript: Transcript) -> set[int]:
+    """The places of the entries that are older than the session."""
+    created = of(transcript.created)
+    if created is None:
+        return set()
+    return {e.place for e in transcript.entries if _before(e.record.timestamp, created)}
 
 
 def _known(path: str) -> set[tuple[str, str]]:

@@ -50,21 +50,25 @@ def sessions(source: Places) -> Iterator[Summary]:
         yield from opened.summaries()
 
 
-def convert(source: Places, session_id: str, known: Releases = ()) -> Converted:
+def convert(
+    source: Places, session_id: str, known: Releases = (), origin: str | None = None
+) -> Converted:
     """Return one session converted.
 
     Args:
         source: the source, or the places of its stores.
         session_id: the session.
         known: when a release is known to have run, as an earlier import found it.
+        origin: the session that a fork was copied from, as an earlier import found it or did
+            not; ``None`` to look for it.
 
     Raises:
         NoSession: when the source has no such session.
     """
     if isinstance(source, Source):
-        return convert_session(source, session_id, known)
+        return convert_session(source, session_id, known, origin)
     with _opened(source) as opened:
-        return convert_session(opened, session_id, known)
+        return convert_session(opened, session_id, known, origin)
 
 
 def profile_of_response(response: ResponseEntry) -> Profile:

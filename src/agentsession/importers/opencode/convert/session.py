@@ -46,25 +46,32 @@ _LOUD = 20
 _DIFFS = frozenset({"diffs", "summary_diffs"})
 
 
-def convert_session(source: Source, session_id: str, known: Releases = ()) -> Converted:
+def convert_session(
+    source: Source, session_id: str, known: Releases = (), origin: str | None = None
+) -> Converted:
     """Return one session converted, with the account of all its copies' records.
 
     Args:
         source: the source.
         session_id: the session.
         known: when a release is known to have run, beside what the source says.
+        origin: the session that a fork was copied from, as far as it was known when it was
+            stored; ``None`` to look for it.
 
     Raises:
         NoSession: when the source has no such session.
     """
     with uncollected():
-        return _Conversion(source, session_id, known).run()
+        return _Conversion(source, session_id, known, origin).run()
 
 
 class _Conversion:
-    def __init__(self, source: Source, session_id: str, known: Releases) -> None:
+    def __init__(
+        self, source: Source, session_id: str, known: Releases, origin: str | None
+    ) -> None:
         self._source = source
         self._known = known
+        self._known_origin = origin
         self._id = session_id
         self._chosen: Chosen = choose(source.copies(session_id))
         self._accounts = Accounts()
@@ -146,8 +153,10 @@ class _Conversion:
         if not copies or self._chosen.messages is None:
             return ""
         first = self._chosen.read.messages[0]
-        found = self._source.fork_origin(self._chosen.messages, first)
-        if not found:
+        found = self._known_origin
+        if found is None:
+            found = self._source.fork_origin(self._chosen.messages, first)
+        if not found or found not in self._source:
             self._accounts.find("fork-origin-unknown", session.id)
         return found
 
