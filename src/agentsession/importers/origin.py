@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agentsession.entries import Entry, ItemEntry, ResponseEntry
+from agentsession.entries import ItemEntry, ResponseEntry
 from agentsession.importers.identity import is_imported
 from agentsession.record_entries import LinkEntry
 from agentsession.session import Session

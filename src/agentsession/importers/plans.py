@@ -171,9 +171,7 @@ def _repeated_calls(converted: Session) -> list[Finding]:
 class _Merging:
     """A session that is in the store, beside the same session as its source has it."""
 
-    def __init__(
-        self, stored: Session, converted: Session, found: Session, *, later: bool
-    ) -> None:
+    def __init__(self, stored: Session, converted: Session, found: Session, *, later: bool) -> None:
         self.stored = stored
         self.converted = converted
         self.found = found

@@ -41,9 +41,7 @@ FORMAT: Final = "agentsession/0.3"
 _NO_TIME: Final = "2025-01-01T00:00:00Z"
 
 
-def convert(
-    source: Sources, conversation: Conversation, stored: Origin | None = None
-) -> Converted:
+def convert(source: Sources, conversation: Conversation, stored: Origin | None = None) -> Converted:
     """Return a conversation converted, with the account of its files' records.
 
     Args:

@@ -161,9 +161,7 @@ class Sessions:
         entries = transcript.entries
         copies = {entry.place for entry in entries if entry.name in stored.copied}
         # What has no item, such as a change of the model, is told by its time alone.
-        copies |= {
-            place for place in _older(transcript) if entries[place].name not in stored.own
-        }
+        copies |= {place for place in _older(transcript) if entries[place].name not in stored.own}
         return Forked(stored.session, known=stored.session in self._by_id, copies=copies)
 
     def _forked(self, transcript: Transcript) -> Forked:
