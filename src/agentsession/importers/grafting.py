@@ -18,6 +18,7 @@ from agentsession import text
 from agentsession.entries import Entry, ItemEntry, ResponseEntry
 from agentsession.importers.identity import entry_id, imported_id
 from agentsession.migration import LEGACY_ID, REFERENCES
+from agentsession.record_entries import LinkEntry
 from agentsession.session import Session
 
 Own = Callable[[Entry, str | None, str], Entry]
@@ -128,6 +129,9 @@ def _mark(entry: Entry, homes: Mapping[str, str]) -> bytes:
         said = [entry.item.json_text]
     elif isinstance(entry, ResponseEntry):
         said = [text.encode(entry.response_id)]
+    elif isinstance(entry, LinkEntry):
+        # Its time is that of what stands above it.
+        return b"\n".join([entry.type.encode(), entry.rel.encode(), entry.session.encode()])
     else:
         texts = _members(entry, homes)
         said = [part for name in sorted(texts) for part in (name.encode(), texts[name])]

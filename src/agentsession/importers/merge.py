@@ -112,16 +112,27 @@ def _is_put_behind(session: Session, entries: Sequence[Entry]) -> bool:
 
 def _planned(stored: Session | None, converted: Session, to: str, again: Again | None) -> Plan:
     done = plan(stored, converted, to)
-    if stored is None or again is None or done.action is not Action.BRANCHED:
+    if stored is None or again is None or not _is_doubted(stored, done):
         return done
     settled = again(stored)
     if settled is None:
         return done
-    found = converted
-    done = plan(stored, settled.session, to, found)
-    if done.action is Action.BRANCHED and (settled.cut or has_grafts(stored)):
-        done = plan(stored, settled.session, to, found, later=True)
+    done = plan(stored, settled.session, to, converted)
+    if _is_doubted(stored, done) and (settled.cut or has_grafts(stored)):
+        done = plan(stored, settled.session, to, converted, later=True)
     return done
+
+
+def _is_doubted(stored: Session, done: Plan) -> bool:
+    """Whether what is stored may have been told by something that the source has not any more.
+
+    What was grafted on a fork has ids that no conversion gives it.
+    """
+    if done.action is Action.BRANCHED:
+        return True
+    if not done.entries or not stored.header.parent_session:
+        return False
+    return done.lacks or has_grafts(stored)
 
 
 def preview(

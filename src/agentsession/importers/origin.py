@@ -27,8 +27,8 @@ class Origin:
     """What was known of a session's origin when it was stored.
 
     Attributes:
-        session: the session it was forked from; empty when none was known.
-        parent: the parent that its header names; empty for none.
+        session: the session it was forked from, as its header names it; empty when none was
+            known. A link of a session whose header names none was found out later.
         copied: the names of the items that stand above the link, or beside what is below it.
         own: the names of the items below the link.
         answers: the answers of which there are items and no response: they were asked for
@@ -36,7 +36,6 @@ class Origin:
     """
 
     session: str = ""
-    parent: str = ""
     copied: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
     answers: frozenset[str] = frozenset()
@@ -45,7 +44,6 @@ class Origin:
 def origin_in(stored: Session) -> Origin:
     """Return what a session, as a store has it, says of the one it was forked from."""
     parent = stored.header.parent_session
-    # A link of a session whose header names no parent was found out later, and stands at its end.
     link = fork_link(stored) if parent else None
     below: set[str] = {link.id} if link is not None else set()
     copied: set[str] = set()
@@ -62,8 +60,7 @@ def origin_in(stored: Session) -> Origin:
         elif isinstance(entry, ResponseEntry):
             answered.add(entry.response_id)
     return Origin(
-        session=link.session if link is not None else "",
-        parent=parent,
+        session=parent,
         copied=frozenset(copied - own),
         own=frozenset(own),
         answers=frozenset(said - answered - {""}),

@@ -101,6 +101,7 @@ class Plan:
     findings: tuple[Finding, ...] = ()
     ids: Mapping[str, str] = field(default_factory=dict)
     held: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    lacks: bool = False
 
     def written(self, entry_ids: Iterable[str]) -> tuple[str, ...]:
         """Return the ids that entries have in the store, by those they were converted with."""
@@ -213,7 +214,8 @@ class _Merging:
             reached = leaf
         if appended and action is Action.UNCHANGED:
             action = Action.GROWN
-        return Plan(action, tuple(appended), reached, tuple(findings), held=self._held)
+        lacks = bool(self._said(self.gone))
+        return Plan(action, tuple(appended), reached, tuple(findings), {}, self._held, lacks)
 
     @staticmethod
     def _said(entries: Iterable[Entry]) -> list[Entry]:

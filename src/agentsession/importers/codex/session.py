@@ -68,7 +68,8 @@ class Conversion:
         first = index.threads[thread][0]
         self._first = first
         self._writer = Writer.of(self._header(first))
-        display = not any(rollout.holds_items() for rollout in self._files)
+        # What a file goes on from holds items, also where it has none of its own yet.
+        display = not any(rollout.base[0] or rollout.holds_items() for rollout in self._files)
         self._reading = Reading(self._writer, self._accounts, display=display)
         self._wanted: dict[str, set[int]] = {}
         self._places: dict[tuple[str, int], tuple[State, Mark, str | None]] = {}
