@@ -22,6 +22,7 @@ from codex_files import (
 from recordings import recordings, verify_paths
 
 from agentsession.importers.codex import Codex, turns
+from agentsession.importers.plans import in_format
 from agentsession.importers.replayed import converted_sessions
 from agentsession.record_entries import RunEntry
 from agentsession.session import Session
@@ -189,3 +190,28 @@ def test_plain_turns_cost_no_look_at_their_entries(
         ]
     write(tmp_path, said_and_done)
     assert ends(convert(tmp_path).session) == [(f"t{at}", "done", ()) for at in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("status", 7),
+        ("id", {}),
+        ("name", []),
+        ("name", {}),
+        ("arguments", 7),
+        ("arguments", [None]),
+    ],
+)
+def test_what_has_not_the_form_of_a_call_is_not_dispatched(
+    tmp_path: Path, member: str, value: Any
+) -> None:
+    call = called("c1")
+    call["payload"][member] = value
+    output = '{"output":"done","metadata":{"duration_seconds":1.0}}'
+    write(tmp_path, turn(said("user", "Hi"), call, returned("c1", output), end=COMPLETE))
+    session = convert(tmp_path).session
+    assert [e for e in session.entries if e.type == "dispatch"] == []
+    later = in_format(None, session, "agentsession/0.11")
+    for one in (session, later):
+        verify_paths(one)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from agentsession import text
-from agentsession.calls import CALL_TYPE
+from agentsession.calls import CALL_TYPE, call_part
 from agentsession.entries import ResponseEntry
 from agentsession.importers.accounts import Accounts
 from agentsession.importers.codex import lines, tools
@@ -21,6 +21,7 @@ from agentsession.importers.codex.units import Unit
 from agentsession.importers.codex.usage import Counts, Sum, usage_of
 from agentsession.importers.codex.writer import NAMESPACE, Writer
 from agentsession.importers.telling import given
+from agentsession.items import Item
 from agentsession.record_entries import DecisionEntry, DispatchEntry, LinkEntry
 
 _ENDED: Final = Ending()
@@ -205,8 +206,9 @@ class Answering:
         native = element.native
         if element.shown:
             native = _with_shown(native, element.shown)
+        is_call = unit.type == CALL_TYPE and bool(call_part(Item(writer.value(unit))))
         entry_id = writer.put(unit, element.time, response=response, origin=origin, native=native)
-        if unit.type == CALL_TYPE:
+        if is_call:
             # Decisions and dispatches are about function calls alone. Spec: format 8.3.
             self._homes[unit.call_id] = entry_id
         if element.number >= 0:
