@@ -272,10 +272,18 @@ def test_a_source_that_an_importer_cannot_list(source: Path, place: Path, tmp_pa
 def test_a_locked_session_is_told(source: Path, place: Path) -> None:
     run(source, place)
     write_chat(source, "c1", said("1.0", "1.1", "1.2"))
-    with JSONLStore(place) as store:
+    with JSONLStore(place) as store, tempfile.TemporaryFile() as records:
         store.open("c1")
-        report = run(source, place)
+        report = run(source, place, records=records)
+        records.seek(0)
+        told = [json.loads(line) for line in records]
     assert actions(report) == {"failed": 1, "unchanged": 5}
+    # Its records are counted, in no entry.
+    counted = report.totals["records"]
+    assert counted["left-out"] == sum(r["session"] == "c1" for r in told) == 4
+    assert counted["read"] == len(told)
+    assert {r["code"] for r in told if r["session"] == "c1"} == {"session-failed"}
+    assert not any(r["entry_ids"] for r in told if r["session"] == "c1")
     assert "lock" in report.more["alarms"][0]["sentence"] or "held" in str(report.more["alarms"])
     assert actions(run(source, place)) == {"grown": 1, "unchanged": 5}
 

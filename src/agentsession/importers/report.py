@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO, Final
 
+import msgspec
+
 from agentsession import text
 from agentsession.findings import Finding, Report, merged
 from agentsession.importers.base import (
@@ -31,6 +33,7 @@ FAILED: Final = "failed"
 """The action of a session that could not be imported."""
 
 SESSION_FAILED: Final = "session-failed"
+NOT_WRITTEN: Final = "the record is of a session that could not be imported"
 SOURCE_FAILED: Final = "source-failed"
 NOT_ACCOUNTED: Final = "records-not-accounted"
 
@@ -122,9 +125,43 @@ def imported(
     )
 
 
-def failed(native: NativeSession, source: Source, problem: str) -> Imported:
-    """Return what there is to say of a session that could not be imported."""
-    return Imported(native.id, native.title, str(source), tuple(native.copies), error=problem)
+def failed(
+    native: NativeSession,
+    source: Source,
+    problem: str,
+    converted: Converted | None = None,
+    *,
+    records: bool = False,
+) -> Imported:
+    """Return what there is to say of a session that could not be imported.
+
+    Args:
+        native: the session as the source lists it.
+        source: the source.
+        problem: why, in a sentence.
+        converted: the session converted, where that was done: its records are in no entry.
+        records: keep every record, not only their numbers.
+    """
+    kept = tuple(
+        msgspec.structs.replace(
+            record,
+            disposition=Outcome.LEFT_OUT,
+            entry_ids=(),
+            code=SESSION_FAILED,
+            sentence=NOT_WRITTEN,
+        )
+        for record in (converted.records if converted is not None else ())
+    )
+    return Imported(
+        native.id,
+        native.title,
+        str(source),
+        tuple(native.copies),
+        error=problem,
+        outcomes=_counted(kept),
+        codes=_codes(kept),
+        records=kept if records else (),
+    )
 
 
 def _counted(records: Iterable[Disposition]) -> dict[str, int]:

@@ -301,26 +301,29 @@ class _Worker:
 
     def __call__(self, task: _Task, /) -> Imported:
         source, native = task
+        converted: Converted | None = None
         try:
             with uncollected():
-                converted, done = self._written(source, native.id)
+                converted = self._importer.convert(source, native.id)
+                converted, done = self._written(source, converted)
                 if self._records:
                     converted = _as_written(converted, done)
         except Exception as error:
-            return report.failed(native, source, _problem(error))
+            problem = _problem(error)
+            return report.failed(native, source, problem, converted, records=self._records)
         return report.imported(native, source, converted, done, records=self._records)
 
-    def _written(self, source: Source, session_id: str) -> tuple[Converted, Plan]:
-        converted = self._importer.convert(source, session_id)
+    def _written(self, source: Source, converted: Converted) -> tuple[Converted, Plan]:
+        session = converted.session
 
         def again(stored: Session) -> Converted | None:
             nonlocal converted
-            found = self._importer.convert_again(source, session_id, stored)
+            found = self._importer.convert_again(source, session.id, stored)
             if found is not None:
                 converted = found
             return found
 
-        session, store = converted.session, self._store()
+        store = self._store()
         if store is None:
             return converted, plan(None, session, self._to)
         write = preview if self._dry_run else merge
