@@ -318,6 +318,16 @@ def test_what_spawned_a_session_may_be_known_later(store: JSONLStore, before: st
     assert len(ties(reopened(store))) == 1
 
 
+@pytest.mark.parametrize("to", ["agentsession/0.3", "agentsession/0.11"])
+def test_ties_that_a_source_does_not_know_any_more_stay(store: JSONLStore, to: str) -> None:
+    merge(store, child("a", parent="p-1", call="c-1"), to)
+    before = bytes_of(store)
+    for parent in ("p-1", ""):
+        done = merge(store, child("a", parent=parent), to)
+        assert (done.action, codes(done)) == (Action.UNCHANGED, set())
+    assert bytes_of(store) == before
+
+
 def test_a_fork_whose_origin_is_known_later_has_its_own_link(store: JSONLStore) -> None:
     merge(store, child("a"))
     fork = child("a", parent="p-1")
