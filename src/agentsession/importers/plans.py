@@ -93,6 +93,7 @@ class Plan:
             these are others.
         held: by the id that a note was converted with, the entries that keep what it keeps,
             where the store has had that, or part of it, before.
+        lacks: whether the source says less of the conversation than an import has stored.
     """
 
     action: Action
