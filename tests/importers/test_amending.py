@@ -127,6 +127,17 @@ def test_calls_that_share_an_id_are_told_of(store: JSONLStore) -> None:
     assert merge(store, grown, HASHED).action is Action.GROWN
 
 
+def test_calls_of_a_past_that_was_rewritten_are_told_of(store: JSONLStore) -> None:
+    first, other = (item(type="message", role="user", content=words) for words in ("Go", "No"))
+    merge(store, session(first, call("c1", "r1"), output("c1")), HASHED)
+    rewritten = session(other, call("c1", "r1"), output("c1"))
+    done = merge(store, rewritten, HASHED)
+    assert done.action is Action.BRANCHED
+    assert codes(done) == {"rewritten-past", "call-id-repeated"}
+    assert codes(merge(store, rewritten, HASHED)) == {"call-id-repeated"}
+    assert codes(merge(MemoryStore(), rewritten, HASHED)) == set()
+
+
 def test_a_call_without_an_id_is_told_of(store: JSONLStore) -> None:
     assert codes(merge(store, session(call("", "r1")), HASHED)) == {"call-id-repeated"}
     assert not codes(merge(MemoryStore(), session(call("", "r1"))))

@@ -14,7 +14,8 @@ from enum import StrEnum
 from typing import Final
 
 from agentsession import versions
-from agentsession.entries import LEAF_LABEL, Entry
+from agentsession.calls import CALL_TYPE, call_part
+from agentsession.entries import LEAF_LABEL, Entry, ItemEntry
 from agentsession.findings import Finding
 from agentsession.importers.all_entries import AllEntries
 from agentsession.importers.grafting import grafted
@@ -146,7 +147,7 @@ def plan(
     if stored is not None and has_hashes != versions.has_content_ids(versions.parse_format(to)):
         told.append(_finding(OTHER_FORMAT, stored))
     if has_hashes:
-        told += _repeated_calls(converted)
+        told += _repeated_calls(stored, converted, done.entries)
     ids = {imported_id(entry): entry.id for entry in converted.entries} if has_hashes else {}
     return replace(done, findings=(*done.findings, *told), ids=ids)
 
@@ -159,14 +160,24 @@ def in_format(stored: Session | None, converted: Session, to: str) -> Session:
     return converted
 
 
-def _repeated_calls(converted: Session) -> list[Finding]:
-    """What to tell of calls that later drafts do not allow. Spec: later drafts 12."""
-    ids = set(converted.repeated_call_ids())
-    if converted.call_owner(""):
-        ids.add("")
+def _repeated_calls(
+    stored: Session | None, converted: Session, new: Iterable[Entry]
+) -> list[Finding]:
+    """What to tell of calls that later drafts do not allow. Spec: later drafts 12.
+
+    A past that was rewritten stands in the store twice, with its calls.
+    """
+    sessions = [converted] if stored is None else [converted, stored]
+    ids: set[str] = set()
+    for session in sessions:
+        ids |= session.repeated_call_ids()
+        ids |= {""} if session.call_owner("") else set()
+    if stored is not None:
+        calls = (e.item for e in new if isinstance(e, ItemEntry) and call_part(e.item) == CALL_TYPE)
+        ids |= {call.call_id for call in calls if stored.call_owner(call.call_id)}
     if not ids:
         return []
-    where = converted.call_owner(min(ids))
+    where = next(filter(None, (session.call_owner(min(ids)) for session in sessions)), "")
     return [Finding(REPEATED_CALLS, SENTENCES[REPEATED_CALLS], where, len(ids))]
 
 

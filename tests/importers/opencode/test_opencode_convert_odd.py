@@ -6,7 +6,7 @@ import dataclasses
 import json
 import shutil
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -588,6 +588,26 @@ def test_what_is_told_of_a_tool_is_of_its_release(
     if generation is G2:
         built.records[1] = reordered(built.records[1])
     assert releases(from_store(built, version=version, generation=generation)) == [expected]
+
+
+def replaced(value: Any, odd: Any) -> Iterator[Any]:
+    """A value with an odd one in the place of each member in turn, at every depth."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield {**value, name: odd}
+            yield from ({**value, name: inner} for inner in replaced(member, odd))
+
+
+@pytest.mark.parametrize("odd", [None, True, 7, "x", [], {}, [1], [None], {"a": [1]}])
+def test_an_odd_value_in_a_tools_part_raises_nothing(odd: Any) -> None:
+    read = ran("read", metadata={"preview": "p", "truncated": False, "loaded": []})
+    failed = ran("read", "error", error="File not found: /a")
+    for part in (*replaced(read, odd), *replaced(failed, odd)):
+        built = Build()
+        built.user("Go")
+        built.answer(part, finish="tool-calls")
+        converted = from_store(built, version="1.0.185", generation=G1)
+        assert converted.totals["native"] == converted.totals["converted"]
 
 
 @pytest.mark.parametrize(

@@ -256,7 +256,7 @@ def hint(record: MessageRecord) -> Version:
 
 def _ran(part: Mapping[str, Any], state: Mapping[str, Any]) -> Version:
     """Return the oldest release that can have run a tool."""
-    tool, told = part.get("tool"), _object(state.get("metadata"))
+    tool, told = values.string(part.get("tool")), _object(state.get("metadata"))
     if state.get("status") == names.TOOL_ERROR:
         unnamed = tool == "read" and values.string(state.get("error")).startswith("File not found")
         return _LATE if unnamed or "raw" in state else UNKNOWN
