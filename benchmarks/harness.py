@@ -122,6 +122,11 @@ def command(argv: Sequence[str]) -> Work:
     return run
 
 
+def _as_installed() -> dict[str, str]:
+    """The environment of a command whose bytecode is kept, as that of what is installed is."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
+
 def output_of(argv: Sequence[str], *, cwd: Path | None = None) -> str:
     """Return what a command prints, read through a pipe to its end.
 
@@ -129,7 +134,7 @@ def output_of(argv: Sequence[str], *, cwd: Path | None = None) -> str:
         NotMeasured: when it cannot be started or fails.
     """
     try:
-        done = subprocess.run(argv, capture_output=True, check=False, cwd=cwd)
+        done = subprocess.run(argv, capture_output=True, check=False, cwd=cwd, env=_as_installed())
     except OSError as error:
         raise NotMeasured(f"{shlex.join(argv)} cannot be started: {error.strerror}") from error
     if done.returncode:
