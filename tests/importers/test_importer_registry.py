@@ -126,6 +126,7 @@ def test_the_owner_is_who_the_importer_says(
 @pytest.mark.parametrize("package", ["codex", "opencode", "pi"])
 def test_a_package_offers_each_name_that_it_lists(package: str) -> None:
     module = import_module(f"agentsession.importers.{package}")
+    assert set(module.__all__) == {name for names in module._HOMES.values() for name in names}
     assert [name for name in module.__all__ if not hasattr(module, name)] == []
     assert not hasattr(module, "nothing_of_that_name")
     # Importing a module would put it in the name's place.

@@ -55,7 +55,8 @@ def test_what_one_release_left_out_the_next_one_sends(tmp_path: Path) -> None:
     all_rebuilt(tmp_path, requests)
 
 
-def test_a_chain_runs_through_results_between_the_blocks_of_an_answer(tmp_path: Path) -> None:
+def results_among_calls() -> Log:
+    """A log in which a tool returned before its answer had been streamed to the end."""
     log = Log(version="2.1.200")
     log.user("u1", "Go")
     log.call("a1", "msg_0001", "t1")
@@ -63,6 +64,11 @@ def test_a_chain_runs_through_results_between_the_blocks_of_an_answer(tmp_path: 
     log.call("a2", "msg_0001", "t2")
     log.result("r2", "t2", "two")
     log.say("a3", "msg_0002", "Done.")
+    return log
+
+
+def test_a_chain_runs_through_results_between_the_blocks_of_an_answer(tmp_path: Path) -> None:
+    log = results_among_calls()
     go_on(log, "2.0.76")
     log.write(tmp_path)
     ran = [user("Go"), said(call("t1"), call("t2")), user(result("t1", "one"), result("t2", "two"))]
@@ -127,13 +133,7 @@ def test_a_tool_is_sent_by_its_new_name(tmp_path: Path, version: str, old: str, 
 
 @pytest.mark.parametrize("version", ["2.0.56", "2.0.57"])
 def test_a_result_between_two_blocks_was_sent_there(tmp_path: Path, version: str) -> None:
-    log = Log(version="2.1.200")
-    log.user("u1", "Go")
-    log.call("a1", "msg_0001", "t1")
-    log.result("r1", "t1", "one")
-    log.call("a2", "msg_0001", "t2")
-    log.result("r2", "t2", "two")
-    log.say("a3", "msg_0002", "Done.")
+    log = results_among_calls()
     go_on(log, version)
     log.write(tmp_path)
     results = result("t1", "one"), result("t2", "two")
